@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 KERAS_VENV := .venv-keras
 
-.PHONY: help install demo test test-keras test-browser test-device screenshots lint types check format settings clean
+.PHONY: help install demo test test-keras test-browser test-device screenshots docs notebooks lint types check format settings clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -50,6 +50,17 @@ DEVICE ?= cuda
 screenshots: $(VENV)/.browser runs/demo  ## Take the pictures of the documents anew.
 	$(BROWSE) tests/browser/take_screenshots.py
 
+docs: $(VENV)/.docs runs/demo  ## Build the site in both languages, with every code cell run.
+	$(BIN)/python docs/site/build.py
+	$(BIN)/python -m pytest -n 0 tests/site -o python_files='check_*.py'
+
+notebooks: $(VENV)/.docs runs/demo  ## Write docs/notebooks anew from the ten pages.
+	$(BIN)/python docs/site/notebooks.py
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $@
+
 # One window at a time: the tests look at the page as one reader does.
 BROWSE := $(BIN)/python -m pytest -p no:xdist -p no:playwright
 
@@ -69,9 +80,11 @@ $(VENV)/.browser: $(VENV)/.installed
 runs/demo:
 	$(MAKE) demo
 
+PROGRAMS := src tests examples docs/site docs/conf.py
+
 lint: install  ## Check style and the directions of imports.
-	$(BIN)/ruff check src tests examples
-	$(BIN)/ruff format --check src tests examples
+	$(BIN)/ruff check $(PROGRAMS)
+	$(BIN)/ruff format --check $(PROGRAMS)
 	$(BIN)/lint-imports
 
 types: install  ## Check types.
@@ -80,8 +93,8 @@ types: install  ## Check types.
 check: lint types test  ## Style, imports, types and tests; CI also runs test-keras and test-browser.
 
 format: install  ## Format the code.
-	$(BIN)/ruff format src tests examples
-	$(BIN)/ruff check --fix src tests examples
+	$(BIN)/ruff format $(PROGRAMS)
+	$(BIN)/ruff check --fix $(PROGRAMS)
 
 settings: install  ## Write the tables of docs/en/reference/settings.md anew after a setting changed.
 	$(BIN)/python -m tests.meta.settings_page

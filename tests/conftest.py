@@ -28,7 +28,10 @@ settings.register_profile("headway", deadline=None, derandomize=True)
 settings.load_profile("headway")
 
 # Tests in a browser have a target and an extra of their own: `make test-browser`.
-collect_ignore = [] if find_spec("playwright") else ["browser"]
+collect_ignore = [
+    *([] if find_spec("playwright") else ["browser"]),
+    *([] if find_spec("sphinx") else ["site"]),
+]
 
 Build = Callable[..., Transformer]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.meta.pages import prose
 
 import headway
 from headway.cli.app import app
@@ -68,7 +69,7 @@ def _anchors(text: str) -> set[str]:
 
 @of_each_page
 def test_every_link_leads_to_a_file_and_a_heading(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
+    text = prose(page.read_text(encoding="utf-8"))
     for name, anchor in re.findall(r"\]\((?!\w+:)([^)#]*)#?([^)]*)\)", text):
         target = page.parent / name if name else page
         assert target.exists(), name

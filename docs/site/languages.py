@@ -1,0 +1,86 @@
+"""Two trees of pages: links from one to the other, to files of the repository, and `hreflang`."""
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from repository_files import publish
+from sphinx.application import Sphinx
+from sphinx.errors import ExtensionError
+
+NAMES = {"en": "English", "ko": "한국어"}
+
+_LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((\.\./[^)#\s]*)(#[^)\s]*)?\)")
+_FENCE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1[ ]*$", flags=re.DOTALL | re.MULTILINE)
+
+
+def for_site(text: str, page: Path, docs: Path, language: str, out: Path) -> str:
+    """Return a page whose links lead to where the site has their targets.
+
+    A link into the other language becomes one to the built page there, and one to a file of the
+    repository leads to its copy below `out`. A link to a folder becomes its text.
+    """
+    depth = len(page.relative_to(docs).parts) - 1
+    root = docs.parent
+
+    def link(found: re.Match[str]) -> str:
+        words, target, anchor = found[1], found[2], found[3] or ""
+        path = Path(posixpath.normpath((page.parent / target).as_posix()))
+        if path.is_relative_to(docs / language):
+            return found[0]
+        if path.is_dir():
+            return words
+        if path.suffix == ".md" and path.is_relative_to(docs):
+            return f"[{words}](site:{target.removesuffix('.md')}.html{anchor})"
+        if path.is_file():
+            return f"[{words}](site:{'../' * depth}{publish(path, root, out)}{anchor})"
+        return found[0]  # Sphinx warns of it
+
+    def rewritten(prose: str) -> str:
+        return _LINK.sub(link, prose)
+
+    written, end = "", 0
+    for fence in _FENCE.finditer(text):
+        written += rewritten(text[end : fence.start()]) + fence[0]
+        end = fence.end()
+    return written + rewritten(text[end:])
+
+
+def _rewrite(app: Sphinx, docname: str, source: list[str]) -> None:
+    page = Path(app.env.doc2path(docname))
+    out = Path(app.outdir).parent
+    source[0] = for_site(source[0], page, Path(app.confdir), app.config.language, out)
+
+
+def _switch(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Give the templates the addresses of this page in each language."""
+    up = "../" * (pagename.count("/") + 1)
+    docs = Path(app.confdir)
+    generated = pagename in ("search", "genindex", "py-modindex")
+    translated = [
+        language
+        for language in NAMES
+        if generated or (docs / language / f"{pagename}.md").is_file()
+    ]
+    context["translated"] = translated
+    context["versions"] = {
+        language: f"{up}{language}/{pagename if language in translated else 'index'}.html"
+        for language in NAMES
+    }
+    context["language_names"] = NAMES
+
+
+def _check_language(app: Sphinx, config: Any) -> None:
+    if config.language not in NAMES:
+        raise ExtensionError(f"The site has no language '{config.language}'; it has en and ko.")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Rewrite links when pages are read, and prepare the switch when they are written."""
+    app.connect("config-inited", _check_language)
+    app.connect("source-read", _rewrite)
+    app.connect("html-page-context", _switch)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,19 @@
+// The frames of the explorer follow the light or dark choice of the page.
+const frames = () => document.querySelectorAll(".explorer iframe");
+
+function follow() {
+  const chosen = document.body.dataset.theme;
+  const theme = chosen === "light" || chosen === "dark" ? chosen : "";
+  for (const frame of frames()) {
+    const [page, hash = ""] = frame.src.split(/#(.*)/s);
+    const [path, query = ""] = hash.split(/\?(.*)/s);
+    const values = new URLSearchParams(query);
+    if ((values.get("theme") ?? "") === theme) continue;
+    if (theme) values.set("theme", theme);
+    else values.delete("theme");
+    frame.src = `${page}#${path}?${values}`;
+  }
+}
+
+new MutationObserver(follow).observe(document.body, { attributeFilter: ["data-theme"] });
+follow();

@@ -1,0 +1,85 @@
+"""Sentences that one can read: short, and without parentheses in parentheses; small table cells."""
+
+import re
+
+import pytest
+from tests.meta.not_yet import REMEDY, listed
+from tests.meta.pages import LANGUAGES, pages, prose, text_of
+
+LONGEST = 30  # words of a sentence
+MEAN = 20  # words of a page's mean sentence
+CELL = 40  # words of a table's cell
+
+_NESTED = re.compile(r"\([^()]*\([^()]*\)[^()]*\)")
+
+
+def plain(text: str) -> str:
+    """Return text in which code, formulas and the targets of links are one word each."""
+    text = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$|`[^`]*`", "x", text, flags=re.DOTALL)
+    text = re.sub(r"\{[\w:]+\}x", "x", text)  # a role
+    return re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences outside of tables; a line of a list, and a heading, ends one."""
+    lines = [line for line in plain(text).splitlines() if not line.lstrip().startswith("|")]
+    marked = re.sub(r"^\s*(?:[-*+]|\d+\.|#+|>) ", "\n", "\n".join(lines), flags=re.MULTILINE)
+    blocks = re.split(r"\n\s*\n", marked)
+    parts = (re.split(r"(?<=[.!?:;])[*_)\"”]*\s+", " ".join(block.split())) for block in blocks)
+    return [sentence for block in parts for sentence in block if len(sentence.split()) > 2]
+
+
+def cells_of_tables(text: str) -> list[str]:
+    """Return the cells of all tables."""
+    rows = [line for line in plain(text).splitlines() if line.lstrip().startswith("|")]
+    return [cell.strip() for row in rows for cell in row.strip().strip("|").split("|")]
+
+
+def faults(language: str, text: str) -> dict[str, list[str]]:
+    """Return what is hard to read on a page, by its kind; in Korean, parentheses alone."""
+    text = prose(text)
+    found = {"parentheses in parentheses": _NESTED.findall(plain(text))}
+    if language == "en":
+        lengths = {sentence: len(sentence.split()) for sentence in sentences(text)}
+        mean = sum(lengths.values()) / max(1, len(lengths))
+        cells = cells_of_tables(text)
+        found |= {
+            "long sentences": [line for line, words in lengths.items() if words > LONGEST],
+            "a long mean sentence": [f"{mean:.1f} words"] if mean > MEAN else [],
+            "long cells": [cell for cell in cells if len(cell.split()) > CELL],
+        }
+    return {kind: places for kind, places in found.items() if places}
+
+
+def kinds_of_faults() -> dict[str, list[str]]:
+    """Return the kinds of faults of every page that has some."""
+    found = {
+        f"{language}/{page}": [*faults(language, text_of(language, page))] for language, page in ALL
+    }
+    return {page: kinds for page, kinds in found.items() if kinds}
+
+
+ALL = [(language, page) for language in LANGUAGES for page in pages(language)]
+
+
+@pytest.mark.parametrize(("language", "page"), ALL)
+def test_a_page_can_be_read(language: str, page: str) -> None:
+    found = faults(language, text_of(language, page))
+    then = {*listed("sentences").get(f"{language}/{page}", [])}
+    assert {kind: places for kind, places in found.items() if kind not in then} == {}
+    assert then - {*found} == set(), REMEDY
+
+
+def test_faults_are_found() -> None:
+    words = "word " * 31
+    text = f"# A heading\n\n{words}end. Short (a (b) c) one.\n\n| {'cell ' * 41}| b |\n"
+    assert faults("en", text) == {
+        "parentheses in parentheses": ["(a (b) c)"],
+        "long sentences": [f"{words}end."],
+        "long cells": [("cell " * 41).strip()],
+    }
+    assert [*faults("ko", text)] == ["parentheses in parentheses"]
+
+
+def test_every_page_of_the_list_exists() -> None:
+    assert {*listed("sentences")} <= {f"{language}/{page}" for language, page in ALL}, REMEDY
