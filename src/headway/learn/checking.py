@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headway.counted import counted
 from headway.errors import ConfigError, require_type
 from headway.learn.exercise import Exercise, computed
 from headway.learn.judging import Fit, Readable, fits, readable, right_value, same_form
@@ -39,14 +40,15 @@ _SENTENCES: dict[str, dict[str, str]] = {
         "en": "The answer is {right}. You gave {given}.",
         "ko": "답의 형식은 {right}입니다. 입력하신 것은 {given}입니다.",
     },
+    "quotes": {"en": "Write a number without quotes.", "ko": "숫자는 따옴표 없이 쓰세요."},
     "number": {"en": "one number", "ko": "숫자 하나"},
-    "numbers": {"en": "{count} numbers in a list", "ko": "숫자 {count}개의 리스트"},
+    "numbers": {"en": "a list of {count}", "ko": "숫자 {size}개의 리스트"},
     "array": {
         "en": "numbers in an array of shape {shape}",
         "ko": "크기가 {shape}인 숫자 배열",
     },
     "text": {"en": "a text in quotes", "ko": "따옴표 안의 텍스트"},
-    "texts": {"en": "{count} texts in a list", "ko": "텍스트 {count}개의 리스트"},
+    "texts": {"en": "a list of {count}", "ko": "텍스트 {size}개의 리스트"},
     "grid": {"en": "texts in an array of shape {shape}", "ko": "크기가 {shape}인 텍스트 배열"},
     "other": {"en": "a value of type {type}", "ko": "{type} 타입의 값"},
 }
@@ -99,7 +101,9 @@ def judge(exercise: Exercise, answer: object) -> tuple[bool, str]:
     """Return whether an answer is right, and a sentence about it in the chosen language."""
     right, typed = right_value(computed(exercise.answer)), readable(answer)
     if typed is None or not same_form(right, typed):
-        return False, _said("form", right=_form(right), given=_form(typed, answer))
+        form = _said("form", right=_form(right), given=_form(typed, answer))
+        quoted = isinstance(answer, str) and right.dtype.kind == "f" and _is_number(answer)
+        return False, _said("quotes") if quoted else form
     every = fits(right, typed, exercise.tolerance)
     fit = min(every)
     if fit is Fit.EXACT:
@@ -149,8 +153,18 @@ def _form(value: Readable | None, given: object = None) -> str:
     """Return a few words for the form of a value, such as "3 numbers in a list"."""
     if value is None:
         return _said("other", type=type(given).__name__)
-    names = ("text", "texts", "grid") if value.dtype.kind == "U" else ("number", "numbers", "array")
-    return _said(names[min(value.ndim, 2)], count=value.size, shape=value.shape)
+    is_text = value.dtype.kind == "U"
+    names = ("text", "texts", "grid") if is_text else ("number", "numbers", "array")
+    count = counted(value.size, "text" if is_text else "number")
+    return _said(names[min(value.ndim, 2)], count=count, size=value.size, shape=value.shape)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _shown(right: Readable, tolerance: float) -> str:

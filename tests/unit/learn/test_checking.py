@@ -42,10 +42,12 @@ def _english_again() -> Iterator[None]:
         (SCORES, -62.6, (False, "The size is right, but not the sign.")),
         (SCORES, 6259.6, (False, "Not right. Divide.")),
         (SCORES, 1.0, (False, "Not right. Divide.")),
-        (SCORES, "62.6", (False, "The answer is one number. You gave a text in quotes.")),
+        (SCORES, "62.6", (False, "Write a number without quotes.")),
+        (SCORES, "much", (False, "The answer is one number. You gave a text in quotes.")),
         (SCORES, None, (False, "The answer is one number. You gave a value of type NoneType.")),
         (SCORES, True, (False, "The answer is one number. You gave a value of type bool.")),
-        (SCORES, [1, 2], (False, "The answer is one number. You gave 2 numbers in a list.")),
+        (ROW, [0.2], (False, "The answer is a list of 3 numbers. You gave a list of 1 number.")),
+        (SCORES, [1, 2], (False, "The answer is one number. You gave a list of 2 numbers.")),
         (ROW, [0.2187, 0.018, 0.7633], (True, "Right.")),
         (ROW, [0.22, 0.018, 0.763], (True, "Right. With more digits: 0.2187, 0.0180, 0.7633.")),
         (
@@ -54,7 +56,7 @@ def _english_again() -> Iterator[None]:
             (False, "That is the answer in percent. Give it as a share of 1."),
         ),
         (ROW, [0.21, 0.03, 0.76], (False, "Not right: 2 of 3 differ, the first at index 0.")),
-        (ROW, 0.2187, (False, "The answer is 3 numbers in a list. You gave one number.")),
+        (ROW, 0.2187, (False, "The answer is a list of 3 numbers. You gave one number.")),
         (WORD, "Key", (True, "Right.")),
         (WORD, 3, (False, "The answer is a text in quotes. You gave one number.")),
         (
@@ -62,7 +64,7 @@ def _english_again() -> Iterator[None]:
             [[0.2, 0.8]],
             (
                 False,
-                "The answer is 3 numbers in a list. You gave numbers in an array of shape (1, 2).",
+                "The answer is a list of 3 numbers. You gave numbers in an array of shape (1, 2).",
             ),
         ),
     ],
