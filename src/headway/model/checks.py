@@ -18,9 +18,10 @@ def check_sizes(sizes: Mapping[str, int | None]) -> None:
         try:
             fits = operator.index(size) >= 1
         except TypeError:
-            raise ConfigError(
-                f"{name} is {size!r}, but must be a whole number.", f"Set {name} to an int."
-            ) from None
+            hint = f"Set {name} to an int."
+            if isinstance(size, float) and 0 < size < 1:
+                hint = f"Write dropout={size!r} if it is a rate."
+            raise ConfigError(f"{name} is {size!r}, but must be a whole number.", hint) from None
         if not fits:
             raise ConfigError(f"{name} is {size}, but must be at least 1.", f"Set {name} to more.")
 

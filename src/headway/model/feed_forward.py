@@ -56,10 +56,10 @@ class PositionwiseFeedForward(nn.Module):
         """
         super().__init__()
         if activation not in ACTIVATIONS | GATED_ACTIVATIONS:
-            raise ConfigError(
-                f"There is no activation '{activation}'.",
-                suggest(activation, ACTIVATIONS | GATED_ACTIVATIONS),
-            )
+            hint = suggest(activation, ACTIVATIONS | GATED_ACTIVATIONS)
+            if isinstance(activation, float):
+                hint = f"Write dropout={activation} if it is a rate."
+            raise ConfigError(f"There is no activation '{activation}'.", hint)
         check_sizes({"d_model": d_model, "d_ff": d_ff})
         check_dropout(dropout)
         self.activation = activation

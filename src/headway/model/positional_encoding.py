@@ -59,6 +59,11 @@ class SinusoidalPositionalEncoding(nn.Module):
         """Prepare the first 512 positions; longer tables are made when they are needed."""
         super().__init__()
         check_sizes({"d_model": d_model})
+        if not isinstance(layout, str):
+            raise ConfigError(
+                f"The layout is {layout!r}, but must be 'interleaved' or 'halved'.",
+                "The table needs no length, because it grows; dropout is in InputEmbedding.",
+            )
         self.d_model = d_model
         self.layout = layout
         # Not a parameter and not saved: the formula defines it.

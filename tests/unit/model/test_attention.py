@@ -463,3 +463,8 @@ def test_a_mask_for_each_memory_goes_with_queries_of_fewer_axes() -> None:
 def test_width_and_heads_in_the_order_of_other_code_are_named() -> None:
     with pytest.raises(ConfigError, match=r"^d_model 8 is less than num_heads 512\. The width com"):
         MultiHeadAttention(8, 512)
+
+
+def test_a_rate_in_place_of_a_width_is_told_its_name() -> None:
+    with pytest.raises(ConfigError, match=r"^d_k is 0\.1, .* Write dropout=0\.1 if it is a"):
+        MultiHeadAttention(512, 8, 0.1)  # type: ignore[arg-type]

@@ -135,3 +135,8 @@ def test_biases_are_a_choice(bias: bool) -> None:
 def test_an_unknown_activation_names_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"no activation 'swiglue'\. Did you mean 'swiglu'"):
         PositionwiseFeedForward(3, 5, "swiglue")
+
+
+def test_a_rate_in_place_of_the_activation_is_told_its_name() -> None:
+    with pytest.raises(ConfigError, match=r"^There is no activation '0\.1'\. Write dropout=0\.1"):
+        PositionwiseFeedForward(512, 2048, 0.1)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -141,3 +142,11 @@ def test_a_table_that_grew_while_translating_serves_a_pass_with_gradients() -> N
 def test_a_tensor_is_no_length(encoding: torch.nn.Module) -> None:
     with pytest.raises(ConfigError, match=r"shape \(1, 3, 8\), but must be a number\. Add"):
         encoding(torch.zeros(1, 3, 8))
+
+
+@pytest.mark.parametrize("argument", [5000, 0.1])
+def test_a_length_or_a_rate_in_place_of_the_layout_is_told_that_none_is_needed(
+    argument: Any,
+) -> None:
+    with pytest.raises(ConfigError, match=rf"^The layout is {argument}, .* it grows; dropout"):
+        SinusoidalPositionalEncoding(512, argument)
