@@ -16,6 +16,8 @@ Advance = Callable[[int], None]
 
 _DRAWN_SECONDS = 0.1
 _LINE_SECONDS = 60.0
+_ENOUGH = 10
+"""Units, below which the time of each says little: the first one may compile kernels."""
 
 
 @contextmanager
@@ -122,7 +124,7 @@ def _lines(shown: _Shown) -> Iterator[Callable[[], None]]:
             return
         due = now + _LINE_SECONDS
         line = f"{shown.what}: {shown.count()}"
-        if shown.done and shown.total is not None:
+        if shown.done >= _ENOUGH and shown.total is not None:
             left = (now - start) * (shown.total - shown.done) / shown.done
             line += f", about {left / 60:,.1f} minutes left"
         shown.say(f"{line}.")

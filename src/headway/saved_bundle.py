@@ -139,18 +139,23 @@ def find_bundle(path: str | Path) -> Path:
 
 def best_is_better(run: Path) -> bool | None:
     """Return True if report.json prefers the best step; None while the run is not finished."""
+    report = _report(run)
+    return None if report is None else bool(report.get("best_is_better"))
+
+
+def _report(run: Path) -> dict[str, Any] | None:
+    """Return the values of report.json; None while the run is not finished."""
     report = run / REPORT
     if not report.is_file():
         return None
     try:
-        values = _json_object(report, report.read_bytes())
+        return _json_object(report, report.read_bytes())
     except (OSError, BundleError) as error:
         reason = getattr(error, "strerror", None) or "it is not a JSON object"
         raise BundleError(
             f"{report}, which says whose weights are better, cannot be read ({reason}).",
             f"Name the weights that you mean: {run / BEST} or {run / AVERAGED}.",
         ) from None
-    return bool(values.get("best_is_better"))
 
 
 def which_weights(path: Path) -> str:
@@ -158,12 +163,15 @@ def which_weights(path: Path) -> str:
     folder, run = find_bundle(path), expanded(path)
     if folder == run:
         return ""
-    verdict = best_is_better(run)
+    report = _report(run)
+    verdict = None if report is None else bool(report.get("best_is_better"))
     better = BEST if verdict is not False else AVERAGED
     if folder.name != better:
         reason = f"because {run / better} is missing"
     elif verdict is None:
         reason = "the best so far of an unfinished run"
+    elif report and report.get("same_weights"):
+        reason = f"the same as {run / BEST}, because the weights of one validation were averaged"
     else:
         rival = "the averaged ones" if verdict else "those of the best single step"
         reason = f"which do {'better' if verdict else 'no worse'} on validation text than {rival}"

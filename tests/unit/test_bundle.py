@@ -444,6 +444,7 @@ def test_weights_of_another_model_are_refused(saved: Path, change: str, message:
         ('{"best_is_better": true}', ("best", "averaged"), "best", "which do better on validation"),
         ('{"best_is_better": false}', ("best", "averaged"), "averaged", "which do no worse"),
         ('{"steps": 3}', ("best", "averaged"), "averaged", "which do no worse"),
+        ('{"same_weights": true}', ("best", "averaged"), "averaged", "the same as RUN/best"),
         (None, ("best", "averaged"), "best", "the best so far of an unfinished run"),
         (None, ("best",), "best", "the best so far of an unfinished run"),
         (None, ("averaged",), "averaged", "because RUN/best is missing"),

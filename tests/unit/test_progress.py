@@ -54,6 +54,19 @@ def test_in_a_log_there_is_one_line_a_minute(
     ]
 
 
+def test_the_first_units_tell_no_time(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    with progress("Translation", 20) as advance:
+        clock(60.0)
+        advance(9)
+        clock(60.0)
+        advance(1)
+
+    assert capsys.readouterr().err.splitlines() == [
+        "Translation: 9 of 20 sentences.",
+        "Translation: 10 of 20 sentences, about 2.0 minutes left.",
+    ]
+
+
 def test_a_terminal_shows_how_many_are_done_of_how_many(clock: Clock) -> None:
     screen = io.StringIO()
     console = Console(file=screen, force_terminal=True, width=80)

@@ -22,6 +22,7 @@ _NOTES = {
     "split": "{sentences} {were} too long and {were} split.",
     "incomplete": "the output limit ended {translations}.",
     "empty": "{translations} {are} empty, although the source has text.",
+    "unknown": "{sentences} {have} text that is unknown to the vocabulary.",
     "several_sentences": "source lines with several sentences, each translated as one: {count:,}. "
     "headway translate splits them; to score that, write with its --out and give --hypothesis.",
 }
@@ -266,7 +267,9 @@ def _worded(note: str, count: int) -> str:
     """Return a note with its count, with nouns and verbs in singular or plural."""
     names = ("sentence", "translation", "source line", "reference")
     nouns = {f"{name.replace(' ', '_')}s": counted(count, name) for name in names}
-    verbs = {"are": "is", "were": "was"} if count == 1 else {"are": "are", "were": "were"}
+    verbs = {"are": "is", "were": "was", "have": "has"}
+    if count != 1:
+        verbs = {plural: plural for plural in verbs}
     return note.format(count=count, **nouns, **verbs)
 
 
@@ -286,6 +289,8 @@ def _remark(
         for name, note in _NOTES.items():
             if count := system.facts.get(name):
                 print(f"Note: {whose}{_worded(note, count)}", file=sys.stderr)
+        if system.foreign:
+            print(f"Note: {whose}{system.foreign}", file=sys.stderr)
     doubted = doubts(pairs, texts, files) if pairs else doubts_of_files(references, texts, files)
     for remark in filter(None, [*doubted, of_references]):
         print(f"Note: {remark}", file=sys.stderr)

@@ -4,8 +4,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 
+from headway.cli.source_scripts import SourceScripts, language_of_sources
 from headway.counted import counted
-from headway.data.scripts import main_script, script_name
 from headway.decoding.request_maker import RequestMaker
 from headway.decoding.translation import StreamEnd, Translation
 from headway.errors import shown
@@ -13,7 +13,6 @@ from headway.errors import shown
 _EACH = 5  # notes of a kind that are printed; more would hide the others
 _EXAMPLES = 5  # of characters or words unknown to the vocabulary
 _FEWEST_LINES = 10  # lines, below which nothing is said about most of them
-_FEWEST_LETTERS = 10  # letters in another script, below which a text may be a name
 _MOST = 0.5  # share of the lines with text
 _KINDS = {
     "parts": ("were too long and were translated in parts", "num_parts"),
@@ -34,8 +33,7 @@ class LineNotes:
         self.number = 0
         self._counts: Counter[str] = Counter()
         self._with_text = 0
-        self._scripts: Counter[str] = Counter()
-        self._letters: Counter[str] = Counter()
+        self._scripts = SourceScripts(self.bundle)
 
     def add(self, sentence: str, result: Translation | StreamEnd) -> None:
         """Print notes on the translation of the next line."""
@@ -43,9 +41,7 @@ class LineNotes:
         if self.quiet:
             return
         self._with_text += bool(sentence.strip())
-        if script := main_script(sentence):
-            self._scripts[script] += 1
-            self._letters[script] += sum(map(str.isalpha, sentence))
+        self._scripts.add(sentence)
         for kind, note in self._notes(sentence, result):
             self._counts[kind] += 1
             if self._counts[kind] <= _EACH:
@@ -59,7 +55,7 @@ class LineNotes:
             if (count := self._counts[kind]) > _EACH:
                 lines = f"{count:,} of {counted(self.number, 'line')}"
                 self._say(f"{lines} {verb}; {name} of --json shows which.")
-        if sentence := self._other_script() or self._mostly_unknown():
+        if sentence := self._scripts.remark() or self._mostly_unknown():
             self._say(sentence)
 
     def _notes(self, sentence: str, result: Translation | StreamEnd) -> Iterator[tuple[str, str]]:
@@ -84,22 +80,6 @@ class LineNotes:
             parts = f"{result.empty_parts} of its {result.num_parts} translated parts"
             yield "empty", f"{parts} {lost}"
 
-    def _other_script(self) -> str:
-        """Return a sentence if most lines are in another script than sources in training."""
-        usual = self.bundle.source_script
-        if not usual or not self._scripts:
-            return ""
-        script, lines = self._scripts.most_common(1)[0]
-        is_most = lines > _MOST * self._scripts.total()
-        if script == usual or not is_most or self._letters[script] < _FEWEST_LETTERS:
-            return ""
-        return (
-            f"{counted(lines, 'line')} of {self._with_text:,} "
-            f"{'is' if lines == 1 else 'are'} in {script_name(script)} letters, but the sources "
-            f"that the model was trained on are in {script_name(usual)} letters. "
-            f"The text seems not to be in {self._language()}."
-        )
-
     def _mostly_unknown(self) -> str:
         """Return a sentence if most lines have text that is unknown to the vocabulary."""
         is_most = self._counts["unknown"] > _MOST * self._with_text
@@ -107,14 +87,8 @@ class LineNotes:
             return ""
         return (
             "most lines have text that is unknown to the vocabulary. The text seems not to be in "
-            f"{self._language()}, or is unlike the training text."
+            f"{language_of_sources(self.bundle)}, or is unlike the training text."
         )
-
-    def _language(self) -> str:
-        """Return the name of the source language in words."""
-        language = self.bundle.source_language
-        words = "the language that this model translates from"
-        return words if language == "source" else f"{language}, {words}"
 
     def _say(self, note: str) -> None:
         print(f"Note: {note}", file=sys.stderr)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from headway.cli.remarks import remark_on_precision, remark_on_weights
+from headway.cli.source_scripts import SourceScripts
 from headway.cli.tags import TagWatch
 from headway.counted import counted
 from headway.data.compression import compression
@@ -30,6 +31,8 @@ class System:
     texts: list[str]
     facts: dict[str, Any] = field(default_factory=dict)
     """Of a model: seconds, and how many translations are remarkable."""
+    foreign: str = ""
+    """A remark if the sources seem not to be in the language that the model translates from."""
 
     @staticmethod
     def named_apart(systems: "Sequence[System]") -> "list[System]":
@@ -141,13 +144,21 @@ def _translate(model: Path, what: str, pairs: Sequence[Pair], work: Work) -> Sys
     facts = {"seconds": round(time.perf_counter() - started, 2)}
     tags.finish()
     counts = _counts(pairs, translations, translator.requests)
-    return System(str(model), [translation.text for translation in translations], facts | counts)
+    scripts = SourceScripts(translator.bundle)
+    for source in sources:
+        scripts.add(source)
+    return System(
+        str(model),
+        [translation.text for translation in translations],
+        facts | counts,
+        scripts.remark(),
+    )
 
 
 def _counts(
     pairs: Sequence[Pair], translations: Sequence[Translation], requests: RequestMaker
 ) -> dict[str, int]:
-    """Return the numbers of translations that were split, cut off or empty, and of split lines."""
+    """Return the numbers of remarkable translations and sources, by the names of notes."""
     lost = [
         not translation.text.strip() and bool(requests.parts(pair.source))
         for pair, translation in zip(pairs, translations, strict=True)
@@ -156,5 +167,6 @@ def _counts(
         "split": sum(translation.num_parts > 1 for translation in translations),
         "incomplete": sum(not translation.complete for translation in translations),
         "empty": sum(lost),
+        "unknown": sum(bool(translation.unknown_pieces) for translation in translations),
         "several_sentences": sum(requests.count_sentences(pair.source) > 1 for pair in pairs),
     }

@@ -172,7 +172,7 @@ def plan(budget: Budget, costs: Costs, training: TrainingConfig, model: Architec
         raise ConfigError(
             f"{_minutes(budget.minutes, 'is', 'are')} not enough: preparation, validations and "
             f"final scores take {overhead:,.0f} seconds, and each update takes {costs.step:.2f}.",
-            advice,
+            f"{advice} Or set the number of steps instead: --set training.max_steps=20.",
         )
     every = math.ceil(steps / validations)
     needed = math.ceil(steps / every)  # the interval before the last may be shorter

@@ -130,7 +130,6 @@ def save_both(
     if weighed.best is not None:
         of_step = {key: weighed.best.record[key] for key in ("steps", "epochs")}
         best = of_text | unscored | of_step | {"weights": BEST, "averaged_steps": []}
-        averaged["same_weights"] = best["same_weights"] = weighed.are_equal
         bundles.append((folder.best, weighed.best, best))
     finished: list[tuple[Path, Bundle]] = []
     for path, bundle, record in bundles:

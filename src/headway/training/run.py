@@ -152,6 +152,7 @@ def _finish(run: BegunRun, context: RunContext) -> dict[str, Any]:
         },
         "best_step": progress.best_step,
         "best_is_better": weighed.best_is_better,
+        "same_weights": weighed.are_equal,
         "parameters": count_parameters(weighed.better.model),
         "tags": list(dict.fromkeys(corpus.tag for corpus in texts.corpora)),
         "trained_on": today(),
@@ -220,6 +221,11 @@ def _which_is_better(report: dict[str, Any], folder: RunFolder) -> str:
         return (
             f"On validation text the weights of step {report['best_step']:,} do better than the "
             f"averaged ones. Scores of {folder.best}:"
+        )
+    if report["same_weights"]:
+        return (
+            f"{folder.averaged} and {folder.best} are the same weights, because the weights of one "
+            "validation were averaged. Their scores:"
         )
     return f"Scores of the averaged weights, {folder.averaged}:"
 

@@ -301,12 +301,34 @@ def test_lines_of_several_sentences_are_remarked_on(
     assert "Note: source lines with several sentences, each translated as one: 2. headway" in err
 
 
+def test_a_few_lines_in_another_script_than_in_training_are_remarked_on(
+    run: Call, bundle_path: Path, tmp_path: Path
+) -> None:
+    bundle = load_bundle(bundle_path)
+    model = tmp_path / "model"
+    save_bundle(
+        model, dataclasses.replace(bundle, record=bundle.record | {"source_script": "LATIN"})
+    )
+    source = write(tmp_path / "few.ko", ["저는 학생입니다.", "너는 온다.", "a cat"])
+    reference = write(tmp_path / "few.en", ["a cat.", "ran far.", "a cat"])
+
+    texts = ["--source", source, "--reference", reference]
+    err = run("evaluate", model, *texts)[2]
+
+    assert "Note: 2 lines of 3 are in Hangul letters, but the sources that the model was" in err
+    assert "Note: 1 sentence has text that is unknown to the vocabulary." in err
+    assert json.loads(run("evaluate", model, *texts, "--json")[1])["unknown"] == 1
+    assert run("evaluate", model, *texts, "--quiet")[2] == ""
+
+
 @pytest.mark.parametrize(
     ("name", "count", "words"),
     [
         ("split", 1, "1 sentence was too long and was split."),
         ("split", 2, "2 sentences were too long and were split."),
         ("incomplete", 1, "the output limit ended 1 translation."),
+        ("unknown", 1, "1 sentence has text that is unknown to the vocabulary."),
+        ("unknown", 3, "3 sentences have text that is unknown to the vocabulary."),
         ("empty", 1, "1 translation is empty, although the source has text."),
         ("empty", 1200, "1,200 translations are empty, although the source has text."),
         ("blank_sources", 1, "1 source line is blank, although the reference has text."),

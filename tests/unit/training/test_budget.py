@@ -261,7 +261,8 @@ def test_a_smaller_model_is_advised_where_there_is_one(
 def test_minutes_that_do_not_suffice_at_all_are_refused() -> None:
     with pytest.raises(
         ConfigError,
-        match=r"0\.5 minutes are not enough.*at least about 3 minutes\. .* about 6 to 18 minutes",
+        match=r"0\.5 minutes are not enough.*at least about 3 minutes\. .* about 6 to 18 minutes"
+        r".* --set training\.max_steps=20\.",
     ):
         chosen(0.5)
 

@@ -14,7 +14,7 @@ from headway.config.run import RunConfig
 from headway.data.corpus import read_parallel
 from headway.decoding.translator import TextTranslator
 from headway.evaluation.metrics import score_texts
-from headway.saved_bundle import find_bundle
+from headway.saved_bundle import find_bundle, which_weights
 from headway.training import finishing
 from headway.training.averaging import average_snapshots
 from headway.training.finishing import fewer_and_fewer
@@ -156,6 +156,22 @@ def test_fewer_weights_are_averaged_where_all_do_worse(
     fewer = "Averaging the weights of the last 2 validations instead of 5"
     assert any(fewer in message for message in said) == (len(steps) == 2)
     assert report["best_is_better"] == (losses[-1] > 90)
+
+
+def test_an_average_of_one_is_said_to_be_the_best_weights(
+    make_config: MakeConfig, tmp_path: Path, quiet: Reporter
+) -> None:
+    training = {"max_steps": 4, "average_checkpoints": 1, "validation_sentences": 0}
+    said: list[str] = []
+    quiet.say = said.append  # type: ignore[method-assign]
+    run = tmp_path / "run"
+
+    report = train(make_config(training=training), run, reporter=quiet).report
+
+    assert report["same_weights"]
+    words = f"{run / 'averaged'} and {run / 'best'} are the same weights, because"
+    assert any(message.startswith(words) for message in said)
+    assert f"the same as {run / 'best'}, because" in which_weights(run)
 
 
 @given(st.lists(st.integers(), min_size=1, max_size=40))
