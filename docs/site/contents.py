@@ -25,7 +25,7 @@ ROOMS = (
     Room("Start", "시작하기", ("start/try", "start/install", "start/first-translator")),
     Room(
         "The paper in ten pages",
-        "열 쪽으로 읽는 논문",
+        "열 페이지로 읽는 논문",
         ("paper/index", *(f"paper/{page}" for page in PAPER)),
     ),
     Room("Keras", "Keras", ("keras/one-page", "keras/use")),
