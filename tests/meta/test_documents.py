@@ -1,5 +1,6 @@
 """What the documents say is true: versions, files, commands, code."""
 
+import importlib
 import re
 import subprocess
 import tomllib
@@ -159,6 +160,21 @@ def test_every_problem_that_training_may_say_has_its_row() -> None:
         problems |= set(re.findall(r'(?:Finding|TrainingProblem)\(\s*f?"([^",]+)', source))
     assert len(problems) >= 9
     assert set(rows) - {"metrics.jsonl", "loss.png", "tensorboard/", "report.json"} == problems
+
+
+def test_each_page_on_the_paper_asks_its_exercises_and_solves_them() -> None:
+    for path in sorted((ROOT / "src" / "headway" / "learn").glob("page_*.py")):
+        page = path.stem.removeprefix("page_")
+        module = importlib.import_module(f"headway.learn.{path.stem}")
+        numbers = [exercise.number for exercise in module.EXERCISES]
+        assert 2 <= len(numbers) <= 4, path.name
+        for language in ("en", "ko"):
+            (document,) = (ROOT / "docs" / language / "paper").glob(f"{page}-*.md")
+            text = document.read_text(encoding="utf-8")
+            for number in numbers:
+                assert f'learn.check("{number}", ' in text, (document, number)
+                question = rf'learn.check\("{number}"\)|for number in \(.*"{number}".*\):'
+                assert re.search(question, text), (document, number)
 
 
 def test_every_option_on_the_page_about_processes_exists() -> None:

@@ -6,6 +6,7 @@ import pkgutil
 import re
 from functools import cache
 from pathlib import Path
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from headway.errors import ConfigError, require_type
 from headway.learn.exercise import Exercise, computed
 from headway.learn.judging import Fit, Readable, fits, readable, right_value, same_form
 from headway.learn.language import Words, in_language
+
+_WIDTH = 76  # columns
 
 _SENTENCES: dict[str, dict[str, str]] = {
     "right": {"en": "Right.", "ko": "정답입니다."},
@@ -64,11 +67,32 @@ def check(number: str, answer: object = ...) -> bool | None:
     """
     exercise = find_exercise(number)
     if answer is ...:
-        print(f"{number}  {in_language(exercise.question)}")
+        start = f"{number}  "
+        print(_wrapped(start + in_language(exercise.question), indent=len(start)))
         return None
     is_right, sentence = judge(exercise, answer)
-    print(sentence)
+    print(_wrapped(sentence))
     return is_right
+
+
+def _wrapped(text: str, indent: int = 0) -> str:
+    """Return text in short lines, because the output of a notebook does not wrap.
+
+    All lines but the first are indented.
+    """
+    lines, line = [], ""
+    for word in text.split(" "):
+        longer = f"{line} {word}" if line else word
+        if line and _columns(longer) > _WIDTH:
+            lines.append(line)
+            longer = " " * indent + word
+        line = longer
+    return "\n".join([*lines, line])
+
+
+def _columns(text: str) -> int:
+    """Return the width of text on a terminal, where Hangul takes two columns a letter."""
+    return sum(2 if east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def find_exercise(number: str) -> Exercise:

@@ -113,6 +113,19 @@ def test_check_prints_the_question_or_the_verdict(capsys: pytest.CaptureFixture[
     ]
 
 
+@pytest.mark.parametrize("words", ["word " * 60, "단어 " * 60, "x" * 100 + " y"])
+def test_a_long_sentence_is_wrapped_between_words(words: str) -> None:
+    text = words.strip()
+    lines = checking._wrapped(text).split("\n")
+    assert " ".join(lines) == text
+    assert len(lines) > 1
+    longest = max(map(checking._columns, lines))
+    assert longest <= 76 or " " not in max(lines, key=len)
+    assert checking._columns("단어 a") == 6
+    indented = checking._wrapped(text, indent=5).split("\n")
+    assert all(line.startswith("     ") for line in indented[1:])
+
+
 @pytest.mark.usefixtures("_three_exercises")
 def test_an_unknown_number_names_those_that_exist() -> None:
     with pytest.raises(ConfigError, match=r"no exercise '4.9'. Page 4 has 4.2, 4.3, 4.4\."):
