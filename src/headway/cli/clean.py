@@ -40,7 +40,8 @@ Fix = Annotated[
     typer.Option(
         "--fix",
         metavar="a,b,c",
-        help="Repair: mojibake, html, spaces, shift, exchanged (all of them if unset); or none.",
+        help="Repair: mojibake, html, nfc, spaces, shift, exchanged (all of them if unset); or "
+        "none.",
     ),
 ]
 Drop = Annotated[

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from headway.counted import counted
+from headway.data.composition import composed
 from headway.data.compression import COMPRESSIONS, StrPath, plain_name, readable
 from headway.data.headers import USUAL_FIELDS
 from headway.data.hub import dataset_digest, is_dataset
@@ -31,6 +32,10 @@ class Pair(NamedTuple):
     def stripped(self) -> "Pair":
         """Return the pair without spaces around its sides."""
         return Pair(self.source.strip(), self.target.strip())
+
+    def comparable(self) -> "Pair":
+        """Return the pair stripped and in form NFC, in which equal text has equal characters."""
+        return Pair(composed(self.source.strip()), composed(self.target.strip()))
 
 
 def read_parallel(source_path: StrPath, target_path: StrPath) -> list[Pair]:

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.data.composition import is_decomposed
 from headway.data.corpus import Pair
 from headway.data.details import has_other_addresses, has_other_numbers
 from headway.data.ragged import Ragged
@@ -27,6 +28,7 @@ Sides = tuple[list[str], list[str]]
 
 DIGEST_BYTES = 16
 REWRITTEN_NOTE = "target rewritten by tokenizer.normalization, pair kept"
+DECOMPOSED_NOTE = "not in Unicode's composed form (NFC), pair kept (headway clean composes it)"
 _HELD_OUT = "equal to a pair that is held out"
 _CONTROL_NOTE = "control characters, pair kept (headway clean repairs or reports them)"
 _ENDS_NOTE = "lines end in \\r\\n, and the \\r is kept as text: convert the file"
@@ -155,14 +157,19 @@ class Examiner:
                 notes.extend((row, _ENDS_NOTE) for row in ends)
             rewritten = (row for row, text in enumerate(targets) if rewrites(normalize, text))
             notes.extend((row, REWRITTEN_NOTE) for row in rewritten)
+        decomposed = (row for row, sides in enumerate(pairs) if any(map(is_decomposed, sides)))
+        notes.extend((row, DECOMPOSED_NOTE) for row in decomposed)
         return sorted(notes)
 
 
 def digests(pairs: Sequence[Pair], tag: str = "") -> Digests:
-    """Return 16 bytes for each pair; they depend on its tag, and not on spaces around its sides."""
+    """Return 16 bytes for each pair and its tag.
+
+    Spaces around its sides and the form in which Unicode writes their characters do not count.
+    """
     joined = bytearray()
     for pair in pairs:
-        text = "\n".join(text.strip().replace("\n", " ") for text in (*pair, tag))
+        text = "\n".join(text.replace("\n", " ") for text in (*pair.comparable(), tag.strip()))
         joined += blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).digest()
     return np.frombuffer(joined, dtype=f"S{DIGEST_BYTES}")
 
@@ -174,13 +181,14 @@ def _reasons(
     languages: TwoLanguages | None,
 ) -> Iterator[tuple[str, Iterable[int]]]:
     """Yield each reason to drop a pair, in the order of the rules, with the rows of its pairs."""
+    pairs = [pair.comparable() for pair in pairs]
     if rules.drop_empty:
         empty = lengths == 0
         yield "empty source and target", np.flatnonzero(empty.all(axis=1))
         yield "empty source", np.flatnonzero(empty[:, 0])
         yield "empty target", np.flatnonzero(empty[:, 1])
     if rules.drop_identical:
-        same = (row for row, (a, b) in enumerate(pairs) if a.strip() == b.strip())
+        same = (row for row, (source, target) in enumerate(pairs) if source == target)
         yield "source identical to target", same
     if rules.drop_copies:
         yield "target copies source", (row for row, pair in enumerate(pairs) if is_copy(*pair))

@@ -45,6 +45,7 @@ _ROWS = (
         f"{_CLEAN} --drop empty,duplicates,control-characters-{{side}}",
         "",
     ),
+    ("decomposed-{side}", _CLEAN, ""),
     ("foreign-script-{side}", f"{_CLEAN} --drop empty,duplicates,foreign-script-{{side}}", ""),
     ("copies", "--set data.drop_identical=true", f"{_CLEAN} --drop empty,duplicates,copies"),
     ("near-copies", "--set data.drop_copies=true", f"{_CLEAN} --drop empty,duplicates,near-copies"),

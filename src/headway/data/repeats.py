@@ -17,9 +17,10 @@ _MOST = 0.9  # share of lines with a shared side, above which the sides are labe
 
 
 def repeats(pairs: Sequence[Pair], moved: Collection[int] = ()) -> list[Finding]:
-    """Return findings on repeated pairs and sides; pairs come without spaces around them.
+    """Return findings on repeated pairs and sides.
 
-    moved: lines whose targets belong to other sources, and so are no other translations.
+    pairs: as `Pair.comparable` returns them. moved: lines whose targets belong to other sources,
+    and so are no other translations.
     """
     source = _shared(pairs)
     target = _shared([Pair(target, source) for source, target in pairs])
@@ -50,9 +51,9 @@ class Repeats:
         be under two tags.
         """
         distinct, first, places = np.unique(digests(pairs), return_index=True, return_inverse=True)
-        stripped = [pair.stripped() for pair in pairs]
-        unsaid = np.array([any(pair) for pair in stripped], dtype=bool)
-        translated = np.array([source != target for source, target in stripped], dtype=bool)
+        compared = [pair.comparable() for pair in pairs]
+        unsaid = np.array([any(pair) for pair in compared], dtype=bool)
+        translated = np.array([source != target for source, target in compared], dtype=bool)
         findings = []
         numbered = enumerate(self._known, start=1)
         for number, known in sorted(numbered, key=lambda corpus: corpus[1].tag != tag):

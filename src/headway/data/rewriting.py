@@ -2,25 +2,26 @@
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-_MOST = 5  # characters named as examples
+from headway.counted import counted
+from headway.data.composition import composed
+
+_NAMED = 8  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """The number of rewritten texts, and the most frequent changes of a character."""
+    """The number of rewritten texts, and the changes of their characters."""
 
     count: int
-    examples: list[tuple[str, str]]
+    changes: list[tuple[str, str]]
+    """Each character and its new text, the most frequent character first."""
 
     def __str__(self) -> str:
-        """Return the examples as words: `½ becomes 1/2`."""
-        return ", ".join(
-            f"{_visibly(old)} becomes {_visibly(new)}" if new else f"{_visibly(old)} goes"
-            for old, new in self.examples
-        )
+        """Return the changes as words: `½ becomes 1/2`."""
+        return in_words(self.changes)
 
 
 def rewrites(normalize: Callable[[str], str], text: str) -> bool:
@@ -30,30 +31,41 @@ def rewrites(normalize: Callable[[str], str], text: str) -> bool:
 
 
 def rewritten(texts: Iterable[str], normalize: Callable[[str], str]) -> Rewritten:
-    """Count the texts that are rewritten, and name the most frequent of their characters.
+    """Count the texts that are rewritten, and return the changes of their characters.
 
     If only a sequence of characters changes, the text is counted, but no character is named.
     """
-    becomes: dict[str, str | None] = {}
+    changed = [text for text in texts if rewrites(normalize, text)]
+    return Rewritten(len(changed), changes(changed, normalize))
+
+
+def changes(texts: Iterable[str], normalize: Callable[[str], str]) -> list[tuple[str, str]]:
+    """Return each character that is rewritten and its new text, the most frequent first."""
     counts: Counter[str] = Counter()
-    count = 0
     for text in texts:
-        if not rewrites(normalize, text):
-            continue
-        count += 1
-        for character in sorted(set(text)):
-            if character not in becomes:
-                # Between letters, because normalization may strip a character at an end.
-                normalized = normalize(f"a{character}a").strip()
-                changed = rewrites(normalize, f"a{character}a")
-                becomes[character] = normalized[1:-1] if changed else None
-            counts[character] += becomes[character] is not None
-    named = [character for character, times in counts.most_common(_MOST) if times]
-    return Rewritten(count, [(character, becomes[character] or "") for character in named])
+        counts.update(set(text))
+    new = {}
+    for character in counts:
+        # Between letters, because normalization may strip a character at an end.
+        inside = f"a{character}a"
+        if rewrites(normalize, inside):
+            new[character] = normalize(inside).strip()[1:-1]
+    ordered = sorted(new, key=lambda character: (-counts[character], character))
+    return [(character, new[character]) for character in ordered]
+
+
+def in_words(changed: Sequence[tuple[str, str]]) -> str:
+    """Return changes of characters as words: `½ becomes 1/2`."""
+    words = [
+        f"{_visibly(old)} becomes {_visibly(new)}" if new else f"{_visibly(old)} goes"
+        for old, new in changed[:_NAMED]
+    ]
+    more = len(changed) - _NAMED
+    return ", ".join(words + [f"and {counted(more, 'more character')}"] * (more > 0))
 
 
 def _seen(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).split())
+    return " ".join(composed(text).split())
 
 
 def _visibly(text: str) -> str:

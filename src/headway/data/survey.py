@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from headway.data.composition import is_decomposed
 from headway.data.corpus import Pair
 from headway.data.details import has_other_addresses, has_other_numbers
 from headway.data.exchanged import on_the_wrong_side
@@ -39,9 +40,10 @@ def survey(pairs: Sequence[Pair], languages: TwoLanguages | None = None) -> list
     """Return findings on these pairs by themselves, the most harmful first.
 
     languages: those of the training text if the pairs are no part of it; learned from the pairs if
-    unset.
+    unset. All tests but that for decomposed text compare form NFC.
     """
-    pairs = [pair.stripped() for pair in pairs]
+    stripped = [pair.stripped() for pair in pairs]
+    pairs = [pair.comparable() for pair in stripped]
     numbered = list(enumerate(pairs, start=1))
     sources, targets = [pair.source for pair in pairs], [pair.target for pair in pairs]
     sides = {"source": sources, "target": targets}
@@ -64,6 +66,7 @@ def survey(pairs: Sequence[Pair], languages: TwoLanguages | None = None) -> list
         *_without_letters("source", sources, scripts["source"]),
         *_without_letters("target", targets, scripts["target"]),
         *_damaged(pairs),
+        *_decomposed(stripped),
         *_mismatched(pairs, stretches),
         *repeats(pairs, _inside(stretches)),
     ]
@@ -72,8 +75,8 @@ def survey(pairs: Sequence[Pair], languages: TwoLanguages | None = None) -> list
 
 def misalignments(pairs: Sequence[Pair]) -> list[Finding]:
     """Return the stretches whose targets do not seem to belong to their sources."""
-    stripped = [pair.stripped() for pair in pairs]
-    return list(_moved(misaligned([p.source for p in stripped], [p.target for p in stripped])))
+    compared = [pair.comparable() for pair in pairs]
+    return list(_moved(misaligned([p.source for p in compared], [p.target for p in compared])))
 
 
 def overlap(
@@ -84,10 +87,10 @@ def overlap(
     Also finds sides that should be in the script of the training text, but are not. others:
     training text of another kind, where a source may well have another translation.
     """
-    held_out = [pair.stripped() for pair in held_out]
-    known = {pair for pair in (pair.stripped() for pair in train) if all(pair)}
+    held_out = [pair.comparable() for pair in held_out]
+    known = {pair for pair in (pair.comparable() for pair in train) if all(pair)}
     sources = {pair.source for pair in known}
-    known |= {pair.stripped() for pair in others}
+    known |= {pair.comparable() for pair in others}
     lines = [(line, pair) for line, pair in enumerate(held_out, start=1) if all(pair)]
     findings = [
         on_lines(
@@ -179,6 +182,14 @@ def _damaged(pairs: Sequence[Pair]) -> Iterator[Finding]:
                 if is_damaged(getattr(pair, side), getattr(pair, opposite))
             )
             yield on_lines(f"{id}-{side}", f"{side} {problem}", lines)
+
+
+def _decomposed(pairs: Sequence[Pair]) -> Iterator[Finding]:
+    """Yield the lines that are not in form NFC; pairs: as they were read."""
+    for side in ("source", "target"):
+        texts = enumerate((getattr(pair, side) for pair in pairs), start=1)
+        problem = f"{side} not in Unicode's composed form (NFC), such as u and ¨ for ü"
+        yield on_lines(f"decomposed-{side}", problem, (n for n, t in texts if is_decomposed(t)))
 
 
 def _lost_characters(text: str, _: str) -> bool:

@@ -79,7 +79,7 @@ class TwoLanguages:
         Both may be in one language, in code or numbers, or mixed. Takes 8 MB, and 16 bytes a pair
         for at most 100,000 pairs, which are chosen evenly.
         """
-        pairs = [pair.stripped() for pair in _evenly(pairs, _MOST)]
+        pairs = [pair.comparable() for pair in _evenly(pairs, _MOST)]
         if len(pairs) < _FEWEST:
             return None
         counted = [_counted(texts) for texts in zip(*pairs, strict=True)]
@@ -89,7 +89,7 @@ class TwoLanguages:
     def judge(self, pairs: Sequence[Pair]) -> Judged:
         """Return how much each side of these pairs looks like its own language."""
         blocks = [
-            self._judged([pair.stripped() for pair in pairs[start : start + _BLOCK]])
+            self._judged([pair.comparable() for pair in pairs[start : start + _BLOCK]])
             for start in range(0, len(pairs), _BLOCK)
         ]
         nothing = np.zeros((2, 0))

@@ -4,9 +4,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from headway.data.composition import differ_in_form, is_decomposed
 from headway.data.corpus import Pair
 from headway.data.survey import misalignments
 from headway.data.two_languages import TwoLanguages
+
+COMPOSE = "`headway clean --fix nfc --drop none` composes both files of a text."
+"""The remedy for text in several Unicode forms."""
 
 _CLEAR = 3.0  # log-odds above which the language of a line is clear
 _MOST = 0.7  # of these lines
@@ -43,9 +47,12 @@ def doubts_of_files(
 ) -> Iterator[str]:
     """Yield a sentence for each file that is equal to the references, or shifted against them.
 
+    Also for each system whose Unicode form is not that of the references.
     Arguments as in `doubts`.
     """
     for name, texts in systems.items():
+        if remark := forms_remark(name, references, texts):
+            yield remark
         if name not in files:
             continue
         if _are_copies(references, texts):
@@ -55,6 +62,23 @@ def doubts_of_files(
                 f"The translations of {name} and the references do not seem to belong together in "
                 f"lines {finding.lines[0]:,} to {finding.through:,}."
             )
+
+
+def forms_remark(name: str, references: Sequence[str], texts: Sequence[str]) -> str:
+    """Return why scores are too low if translations and references differ in Unicode form, or "".
+
+    texts: the translations of the system or text of this name.
+    """
+    pairs = zip(references, texts, strict=True)
+    unequal = [(reference, text) for reference, text in pairs if reference != text]
+    if not unequal or not differ_in_form(*zip(*unequal, strict=True)):
+        return ""
+    in_parts = [sum(map(is_decomposed, lines)) for lines in (references, texts)]
+    return (
+        f"{name}: {in_parts[0]:,} of {len(references):,} references and {in_parts[1]:,} of the "
+        "translations are not in Unicode's composed form (NFC). Characters that look the same "
+        f"count as different, and scores are too low. {COMPOSE}"
+    )
 
 
 def _are_copies(references: Sequence[str], texts: Sequence[str]) -> bool:

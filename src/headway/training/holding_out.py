@@ -15,6 +15,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.data.composition import composed
 from headway.data.corpus import Corpus, Pair
 from headway.errors import ConfigError
 from headway.training.reporting import Show
@@ -122,7 +123,7 @@ def _mark(pair: Pair, counting: _Without) -> int:
     """
     if not all(map(_is_visible, pair)):
         return _BLANK
-    sides = (side.casefold().translate(counting) or side.strip() for side in pair)
+    sides = (composed(side).casefold().translate(counting) or side.strip() for side in pair)
     text = "\n".join(side.replace("\n", " ") for side in sides)
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return int.from_bytes(digest) or 1

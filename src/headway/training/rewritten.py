@@ -1,44 +1,82 @@
-"""Remarks on targets that normalization rewrites, because the model never writes them as given."""
+"""Remarks on targets that the model never writes as given.
 
-from collections.abc import Sequence
+Normalization rewrites some of their characters, or composes them.
+"""
+
+from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from headway.config.run import RunConfig
 from headway.data.cleaning import CleaningReport
+from headway.data.composition import differ_in_form, is_decomposed
 from headway.data.corpus import Pair
 from headway.data.pair_rules import REWRITTEN_NOTE
-from headway.data.rewriting import rewritten
+from headway.data.rewriting import changes, in_words, rewritten
 from headway.data.tokenizer import Tokenizer
+from headway.evaluation.doubts import COMPOSE
 from headway.training.texts import Texts
 
-_LOOKED_AT = 100_000  # training pairs, for examples
+_LOOKED_AT = 1_000_000  # training pairs whose characters are named
+_COMPARED = 10_000  # training targets whose Unicode form is compared
 _MANY = 0.01  # share of targets; with more the remark begins with "Attention"
 
 
 def rewritten_remarks(
     config: RunConfig, texts: Texts, report: CleaningReport, target: Tokenizer
 ) -> list[str]:
-    """Return a remark for the beginning of a run: number of targets, examples, remedy.
+    """Return remarks for the beginning of a run: number of targets, their characters, remedy.
 
     report: of cleaning the training text, which has counted them.
     """
+    return [*_on_characters(config, texts, report, target), *_on_forms(texts, target)]
+
+
+def _on_characters(
+    config: RunConfig, texts: Texts, report: CleaningReport, target: Tokenizer
+) -> list[str]:
     counts = [n for note, n in report.notes.items() if note.endswith(REWRITTEN_NOTE)]
     valid = rewritten((pair.target for pair in texts.valid), target.normalize)
     if not (counts or valid.count):
         return []
-    targets = (pair.target for pair in islice(chain.from_iterable(texts.corpora), _LOOKED_AT))
-    sample = rewritten(targets, target.normalize) if counts else valid
+    in_training = changes(_targets(texts, _LOOKED_AT), target.normalize) if counts else []
     share = sum(counts) / max(1, report.kept)
     first = "Attention: " if share >= _MANY else ""
-    parts = [f"{sum(counts):,} of {report.kept:,} training targets ({share:.1%})"]
+    listed = f"; {in_words(in_training)}" if in_training else ""
+    parts = [f"{sum(counts):,} of {report.kept:,} training targets ({share:.1%}{listed})"]
     if valid.count:
-        parts.append(f"{valid.count:,} of {len(texts.valid):,} validation references")
-    examples = f": {sample}" if sample.examples else ""
+        listed = f" ({valid})" if valid.changes else ""
+        parts.append(f"{valid.count:,} of {len(texts.valid):,} validation references{listed}")
     return [
-        f"{first}{_cause(config)} rewrites {' and '.join(parts)}{examples}. The model learns, and "
+        f"{first}{_cause(config)} rewrites {' and '.join(parts)}. The model learns, and "
         "will write, only the rewritten text, so scores against such references are too low. "
         f"If these characters matter, {_remedy(config)}."
     ]
+
+
+def _on_forms(texts: Texts, target: Tokenizer) -> list[str]:
+    """Return a remark on each text whose references are in another Unicode form than the model's.
+
+    The model writes as normalization does; if that keeps both forms, then as in training text.
+    """
+    remarks = []
+    for name, pairs in (("validation", texts.valid), ("test", texts.test)):
+        decomposed = [pair.target for pair in pairs if is_decomposed(pair.target)]
+        normalized = map(target.normalize, decomposed)
+        if decomposed and (
+            differ_in_form(decomposed, normalized)
+            or differ_in_form(decomposed, _targets(texts, _COMPARED))
+        ):
+            remarks.append(
+                f"{len(decomposed):,} of {len(pairs):,} {name} references are not in Unicode's "
+                "composed form (NFC), in which the model will write. Characters that look the same "
+                f"count as different, and scores are too low. {COMPOSE}"
+            )
+    return remarks
+
+
+def _targets(texts: Texts, most: int) -> Iterator[str]:
+    """Yield the first training targets."""
+    return (pair.target for pair in islice(chain.from_iterable(texts.corpora), most))
 
 
 def references_remark(name: str, pairs: Sequence[Pair], target: Tokenizer) -> str:

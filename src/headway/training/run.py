@@ -14,6 +14,7 @@ from headway.data.corpus import Pair
 from headway.decoding.counting import counting_sentences
 from headway.decoding.translator import TextTranslator
 from headway.errors import require_path, require_type
+from headway.evaluation.doubts import forms_remark
 from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
 from headway.progress import progress as shown_progress
@@ -179,13 +180,15 @@ def _finish(run: BegunRun, context: RunContext) -> dict[str, Any]:
             }
             for score in scores:
                 reporter.say(f"{text} {score}")
-            if remark := references_remark(text, pairs, weighed.better.target_tokenizer):
-                report.setdefault("remarks", []).append(remark)
-                reporter.say(remark)
-            sources = [pair.source for pair in pairs]
-            if remark := unlearned_remark(text, sources, outputs, progress.step):
-                report.setdefault("remarks", []).append(remark)
-                reporter.say(remark)
+            sources, references = zip(*pairs, strict=True)
+            for remark in (
+                references_remark(text, pairs, weighed.better.target_tokenizer),
+                forms_remark(text, references, outputs),
+                unlearned_remark(text, sources, outputs, progress.step),
+            ):
+                if remark:
+                    report.setdefault("remarks", []).append(remark)
+                    reporter.say(remark)
             if text == "valid":
                 of_pairs = dict(zip(pairs, outputs, strict=True))
                 shown = [Sample(*pair, of_pairs[pair]) for pair in run.trainer.validator.samples]

@@ -25,7 +25,7 @@ from headway.errors import ConfigError
 from headway.training.holding_out import hold_out
 from headway.training.reporting import SILENT, Reporter
 
-_FORM = 3  # of kept encoded text and tokenizers; a new number makes them again
+_FORM = 4  # of kept encoded text and tokenizers; a new number makes them again
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import pytest
 from headway.data.cleaning import Cleaning, CleaningReport, clean
 from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
-from headway.data.pair_rules import CleaningRules, Examiner
+from headway.data.pair_rules import DECOMPOSED_NOTE, CleaningRules, Examiner
 from headway.errors import ConfigError, DataError
 
 CONTROL = "control characters, pair kept (headway clean repairs or reports them)"
@@ -218,7 +218,7 @@ def test_targets_that_normalization_changes_visibly_are_noted() -> None:
 
     assert len(kept) == 5
     note = "target rewritten by tokenizer.normalization, pair kept"
-    assert report.notes == {note: 2}
+    assert report.notes == {note: 2, DECOMPOSED_NOTE: 1}
     assert report.examples[note] == [1, 2]
 
 
@@ -368,3 +368,19 @@ def test_a_script_that_there_is_not_is_refused() -> None:
 def test_one_pair_is_counted_as_one() -> None:
     assert CleaningReport(total=1, kept=1).summary() == "1 pair read, 1 kept"
     assert CleaningReport(total=2, kept=1).summary() == "2 pairs read, 1 kept"
+
+
+def test_rules_ignore_the_unicode_form_and_decomposed_text_is_noted() -> None:
+    pairs = [
+        ("a", "ü"),
+        ("a", "u\u0308"),
+        ("u\u0308", "ü"),
+        ("3", "\u1109\u1161\u11b7"),
+        ("b", "c"),
+    ]
+    rules = CleaningRules(drop_duplicates=True, drop_identical=True)
+    kept, report = run(pairs, rules)
+    assert [pair.line for pair in kept] == [1, 4, 5]
+    assert report.dropped == {"source identical to target": 1, "duplicate": 1}
+    assert report.notes == {DECOMPOSED_NOTE: 1}
+    assert report.examples[DECOMPOSED_NOTE] == [4]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headway.data.rewriting import Rewritten, rewrites, rewritten
+from headway.data.rewriting import Rewritten, changes, in_words, rewrites, rewritten
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 
 
@@ -32,7 +32,7 @@ NFKC = tokenizer("nmt_nfkc")
 )
 def test_each_kind_is_named(character: str, other: str, kind: str) -> None:
     found = rewritten([f"x{character}y", f"{character} at the beginning", "plain"], NFKC.normalize)
-    assert (found.count, found.examples) == (2, [(character, other)])
+    assert (found.count, found.changes) == (2, [(character, other)])
     assert str(found) == f"{character} becomes {other}"
 
 
@@ -47,16 +47,19 @@ def test_what_cannot_be_seen_is_named_by_its_number() -> None:
     assert str(rewritten(["a\u0007b"], NFKC.normalize)) == "U+0007 goes"
 
 
-def test_the_most_frequent_come_first_and_five_are_named() -> None:
-    texts = ["½", "½ ʰ", "½ ² ³ ¹ ⁴ ⁵"]
+def test_all_are_known_the_most_frequent_first_and_eight_are_named() -> None:
+    texts = ["½ plain", "½ ʰ", "½ ² ³ ¹ ⁴ ⁵ ⁶ ⁷ ⁸", "plain", "plain"]
     found = rewritten(texts, NFKC.normalize)
-    assert found.examples[0] == ("½", "1⁄2")
-    assert len(found.examples) == 5
+    assert found.changes == changes(texts, NFKC.normalize)
+    assert found.changes[:2] == [("½", "1⁄2"), ("²", "2")]
+    assert len(found.changes) == 10
+    assert str(found).endswith(", ⁵ becomes 5, ⁶ becomes 6, and 2 more characters")
+    assert in_words(found.changes[:8]).endswith(", ⁵ becomes 5, ⁶ becomes 6")
 
 
 def test_case_counts_where_it_is_folded() -> None:
     found = rewritten(["Ab", "ab"], tokenizer("nfkc_cf").normalize)
-    assert (found.count, found.examples) == (1, [("A", "a")])
+    assert (found.count, found.changes) == (1, [("A", "a")])
 
 
 def test_nothing_is_rewritten_without_normalization() -> None:

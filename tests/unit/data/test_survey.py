@@ -3,6 +3,7 @@
 import itertools
 import random
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -353,3 +354,18 @@ def test_damage_that_a_repair_undoes_is_told_from_damage_that_stays(
     pairs = [*(Pair(good, "x") for good in GOOD), Pair(text, "x")]
     damages = [finding for finding in survey(pairs) if finding.lines == (len(pairs),)]
     assert {finding.id for finding in damages} == ids
+
+
+def test_decomposed_text_is_found_and_otherwise_like_composed_text() -> None:
+    right = [Pair(f"{'word ' * (n % 7)}{n}", f"{'한국말 ' * (n % 7)}{n}") for n in range(60)]
+    pairs = [*right, Pair(*(unicodedata.normalize("NFD", side) for side in right[6]))]
+    found = {finding.id: (finding.lines, finding.earlier) for finding in survey(pairs)}
+    assert found.pop("decomposed-target") == ((61,), ())
+    assert found.pop("duplicate-pairs") == ((61,), (7,))
+    assert found == {finding.id: (finding.lines, finding.earlier) for finding in survey(right)}
+
+
+def test_the_unicode_form_does_not_hide_a_leak() -> None:
+    train, held_out = [Pair("eins", "\u1112\u1161\u11ab")], [Pair("eins", "한"), Pair("ü", "한")]
+    assert [finding.lines for finding in overlap(train, held_out)] == [(1,)]
+    assert [finding.id for finding in of_corpora((train, ""), (held_out, ""))] == ["in-corpus"]

@@ -1,5 +1,7 @@
 """Scores of exchanged, misaligned and copied text are doubted, and others are not."""
 
+from collections.abc import Collection
+
 import pytest
 from tests.unit.data.made_languages import translations
 
@@ -61,3 +63,15 @@ def test_files_of_translations_that_have_moved_are_named(shift: int) -> None:
 def test_of_little_or_no_text_nothing_is_doubted() -> None:
     assert not list(doubts([], {"A": []}))
     assert not list(doubts([Pair("a", "b")], {"A": ["b"]}))
+
+
+@pytest.mark.parametrize("files", [(), ("A",)])
+def test_another_unicode_form_than_that_of_the_references_is_named(files: Collection[str]) -> None:
+    references = ["\u1112\u1161\u11ab", "one", "u\u0308"]
+    (doubt,) = doubts_of_files(references, {"A": ["한", "two", "x"], "B": references}, files)
+    assert doubt.startswith(
+        "A: 2 of 3 references and 0 of the translations are not in Unicode's composed form (NFC)."
+    )
+    (doubt,) = doubts([Pair("a", "ü")], {"A": ["u\u0308"]}, files)
+    assert doubt.startswith("A: 0 of 1 references and 1 of the translations are not")
+    assert not list(doubts_of_files(references, {"A": ["u\u0308", "x", "y"]}, files))

@@ -278,3 +278,10 @@ def test_a_run_of_an_earlier_version_goes_on_only_with_the_same_text(
             train(None, run, resume=True, reporter=quiet)
     else:
         assert train(None, run, resume=True, reporter=quiet).finished
+
+
+def test_a_pair_in_another_unicode_form_is_not_trained_on(tmp_path: Path) -> None:
+    pairs = [Pair("eins", "한"), Pair("eins", "\u1112\u1161\u11ab"), Pair("zwei", "ü")]
+    held = held_out_of(tmp_path, [*pairs, Pair("zwei", "u\u0308")], 1)
+    kept = [line for line, _ in held.remaining.numbered() if line not in held.remaining.near]
+    assert kept in ([1, 2], [3, 4])

@@ -30,7 +30,7 @@ def phonetic(data_folder: Path) -> Path:
 def test_many_are_a_loud_remark_with_an_example(make_config: MakeConfig, phonetic: Path) -> None:
     (remark,) = remarks(make_config())
     assert remark.startswith("Attention: tokenizer.normalization = nmt_nfkc rewrites 16 of 32 ")
-    assert "(50.0%) and 1 of 7 validation references: ʰ becomes h." in remark
+    assert "(50.0%; ʰ becomes h) and 1 of 7 validation references (ʰ becomes h)." in remark
     assert remark.endswith("keep them: --set tokenizer.normalization=identity.")
 
 
@@ -47,7 +47,48 @@ def test_references_alone_are_said_too(make_config: MakeConfig, data_folder: Pat
     (data_folder / "valid.target").write_text(lines)
     (remark,) = remarks(make_config())
     assert remark.startswith("tokenizer.normalization = nmt_nfkc rewrites 0 of 32 ")
-    assert "½ becomes 1⁄2" in remark
+    assert "1 of 7 validation references (½ becomes 1⁄2)." in remark
+
+
+def test_each_text_has_the_characters_that_are_rewritten_in_it(
+    make_config: MakeConfig, phonetic: Path
+) -> None:
+    lines = (phonetic / "valid.target").read_text().replace("ʰ", "ſ")
+    (phonetic / "valid.target").write_text(lines)
+    (remark,) = remarks(make_config())
+    assert "ʰ becomes h) and 1 of 7 validation references (ſ becomes s)." in remark
+
+
+@pytest.mark.parametrize("normalization", ["nmt_nfkc", "identity"])
+@pytest.mark.parametrize(
+    ("in_training", "in_references", "is_told"),
+    [
+        ("ü", "u\u0308", True),
+        ("u\u0308", "u\u0308", False),
+        ("ü", "ü", False),
+        ("한", "\u1112\u1161\u11ab", True),
+    ],
+)
+def test_references_in_another_form_than_the_model_writes_are_said(
+    make_config: MakeConfig,
+    data_folder: Path,
+    normalization: str,
+    in_training: str,
+    in_references: str,
+    is_told: bool,
+) -> None:
+    for name, word in (("train", in_training), ("valid", in_references)):
+        lines = (data_folder / f"{name}.target").read_text().replace("one", word)
+        (data_folder / f"{name}.target").write_text(lines)
+    said = remarks(make_config(tokenizer={"normalization": normalization}))
+    composes = in_references == "u\u0308" and normalization == "nmt_nfkc"
+    assert bool(said) == (is_told or composes)
+    if said:
+        count = (data_folder / "valid.target").read_text().count(in_references)
+        assert said[0].startswith(f"{count} of 7 validation references are not in Unicode's compos")
+        assert said[0].endswith(
+            "`headway clean --fix nfc --drop none` composes both files of a text."
+        )
 
 
 def test_scores_say_why_they_are_too_low(make_config: MakeConfig) -> None:

@@ -9,6 +9,7 @@ from headway.errors import ConfigError, require_type, suggest
 _FIXES = {
     "mojibake": ("mojibake",),
     "html": ("html-codes",),
+    "nfc": ("decomposed",),
     "nbsp": ("spaces",),
     "spaces": ("spaces",),
     "shift": ("misaligned",),
@@ -42,7 +43,7 @@ class Choices:
     """
 
     fixed: frozenset[str] = frozenset(
-        {"mojibake", "html-codes", "spaces", "misaligned", "exchanged"}
+        {"mojibake", "html-codes", "decomposed", "spaces", "misaligned", "exchanged"}
     )
     dropped: frozenset[str] = _SAFE
 

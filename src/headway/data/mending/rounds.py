@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from headway.data.composition import composed
 from headway.data.corpus import Pair
 from headway.data.finding import Finding
 from headway.data.harmless import outer_characters
@@ -29,14 +30,20 @@ def _without_mojibake(text: str, _: str) -> str:
     return undone(text) if is_mojibake(text) else text
 
 
+def _composed(text: str, _: str) -> str:
+    return composed(text)
+
+
 def _with_plain_spaces(text: str, _: str) -> str:
     return with_plain_spaces(text)
 
 
-# In this order, because a code may have been decoded wrongly, and `&nbsp;` is a space.
+# In this order, because a code may have been decoded wrongly, `&#776;` is a combining mark, and
+# `&nbsp;` is a space.
 _OF_CHARACTERS: dict[str, Repair] = {
     "mojibake": _without_mojibake,
     "html-codes": decoded,
+    "decomposed": _composed,
     "spaces": _with_plain_spaces,
 }
 
@@ -161,7 +168,8 @@ def _realign(text: MendedText, findings: Sequence[Finding]) -> bool:
     if not any(finding.id == "misaligned" for finding in findings):
         return False
     sources, targets = ([pair[side] for pair in text.pairs] for side in (0, 1))
-    stretches = [s for s in misaligned(sources, targets) if s.late is not None]
+    compared = (list(map(composed, texts)) for texts in (sources, targets))
+    stretches = [s for s in misaligned(*compared) if s.late is not None]
     places = partners(len(text.pairs), stretches)
     for row, place in enumerate(places):
         if place is not None and place != row:

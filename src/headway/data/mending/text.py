@@ -161,7 +161,7 @@ def clean_text(
         out: A .tsv or .jsonl file for both sides, or one file for each side; `clean.{en,ko}` is
             two. Names that end in .gz, .bz2, .xz or .zst are compressed.
         report: The log, a .tsv file; next to `out` if unset.
-        fix: Names of repairs: mojibake, html, spaces, shift, exchanged.
+        fix: Names of repairs: mojibake, html, nfc, spaces, shift, exchanged.
         drop: Ids of findings whose lines are dropped, or names of several, such as length.
         columns: The two columns of a .tsv file, counted from 0.
         fields: The two fields of records.

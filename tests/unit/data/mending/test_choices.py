@@ -20,7 +20,7 @@ def test_a_name_is_an_id_or_stands_for_several() -> None:
 
 def test_none_is_what_is_safe_and_an_empty_list_is_nothing() -> None:
     assert Choices.of() == Choices.of(
-        ["mojibake", "html", "spaces", "shift", "exchanged"], ["empty", "duplicates"]
+        ["mojibake", "html", "nfc", "spaces", "shift", "exchanged"], ["empty", "duplicates"]
     )
     assert Choices.of([], []) == Choices(frozenset(), frozenset())
 

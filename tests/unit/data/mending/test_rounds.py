@@ -211,3 +211,19 @@ def test_no_target_is_used_twice_and_what_is_outside_stays(data) -> None:
         inside = [late for start, end, late in stretches if start <= row < end]
         late = inside[0] if inside and inside[0] else 0
         assert place in (None, row + late)
+
+
+def test_decomposed_text_is_composed_and_its_repetitions_are_dropped() -> None:
+    pairs = [Pair("fu\u0308r", "한"), Pair("für", "\u1112\u1161\u11ab"), Pair("u&#776;", "½")]
+    text = mend(pairs, 1, Choices())
+    assert text.pairs == [Pair("für", "한"), Pair("ü", "½")]
+    assert [(change.line, change.id) for change in text.changes] == [
+        (1, "decomposed-source"),
+        (2, "decomposed-target"),
+        (3, "html-codes-source"),
+        (3, "decomposed-source"),
+        (2, "duplicate-pairs"),
+    ]
+    kept = mend(pairs, 1, Choices.of([]))
+    assert [kept.left[f"decomposed-{side}"] for side in ("source", "target")] == [1, 0]
+    assert [(change.line, change.id) for change in kept.changes] == [(2, "duplicate-pairs")]
