@@ -44,7 +44,7 @@ def test_every_text_is_there(seen: Any, language: str) -> None:
         found += [
             f"{screen}: {line}"
             for line in page.evaluate(_EVERYTHING)
-            if any(wrong in line for wrong in ("⟦", "undefined", "[object", "NaN"))
+            if any(wrong in line for wrong in ("⟦", "undefined", "[object", "NaN", "`", "\ue000"))
         ]
     assert found == []
 

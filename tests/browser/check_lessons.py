@@ -1,6 +1,8 @@
 """The ten answers are those that Python computes, and the page accepts them."""
 
+import json
 import math
+import urllib.request
 from typing import Any
 
 import pytest
@@ -8,15 +10,19 @@ import pytest
 from headway.decoding.options import SearchOptions
 from headway.inspection.translator import Translator
 
+OTHER = "제 형은 어제 사과 세 개를 먹었습니다."
+
 
 @pytest.fixture(scope="module")
-def answers(translator: Translator, server: str) -> list[float]:
-    """Return the answers, worked out from trace and search as the lessons say."""
-    import json
-    import urllib.request
-
+def source(server: str) -> str:
+    """Return the sentence of the lessons: the first example of the model."""
     with urllib.request.urlopen(f"{server}api/model") as answer:
-        source = json.load(answer)["examples"][0]
+        return json.load(answer)["examples"][0]
+
+
+@pytest.fixture(scope="module")
+def answers(translator: Translator, source: str) -> list[float]:
+    """Return the answers, worked out from trace and search as the lessons say."""
     options = SearchOptions(4, translator.options.length_penalty)
     trace = translator.trace(source, options=options)
     record = translator.search(source, options=options)
@@ -67,6 +73,22 @@ def test_a_lesson_shows_what_it_talks_about(seen: Any, lesson: int) -> None:
     assert seen.state()["screen"] != "lessons"
     assert page.locator(".refusal").count() == 0
     assert page.locator(".strips .piece").count() > 4
+
+
+@pytest.mark.parametrize("screen", ["lessons", "attention"])
+def test_a_lesson_and_the_header_have_one_sentence(seen: Any, source: str, screen: str) -> None:
+    assert source != OTHER
+    page = seen.open(screen, src=OTHER, lesson=5, q=3, k=1)
+    assert page.input_value("input.source") == source
+    assert seen.state()["src"] == source
+    assert page.locator("#lesson-question").count() == 1
+    page.fill("input.source", OTHER)
+    page.press("input.source", "Enter")
+    seen.wait()
+    assert page.input_value("input.source") == OTHER
+    assert page.locator("#lesson-question").count() == 0
+    state = seen.state()
+    assert ("lesson" not in state, state["src"]) == (True, OTHER)
 
 
 def test_a_solved_lesson_is_remembered(seen: Any, answers: list[float]) -> None:

@@ -55,6 +55,36 @@ def test_a_cell_says_its_number_its_labels_and_its_name(
         assert f"{score:.4f}".replace("-", "−") in " ".join(lines)
 
 
+@pytest.mark.parametrize("screen", ["attention", "hand"])
+def test_the_strongest_cell_of_the_row_is_chosen_first(
+    seen: Any, translator: Translator, screen: str
+) -> None:
+    trace = translator.trace(SENTENCE)
+    page = seen.open(screen, view="cross", l=1, h=1, q=3, t=3)
+    code = page.locator(".about-name").text_content()
+    own = trace["decoder.layers.1.cross_attention.weights"][1, 3]
+    assert eval(code, {"trace": trace}) == own.max()
+    assert float(page.locator(".about-value").text_content()) == pytest.approx(
+        own.max().item(), abs=5.1e-5
+    )
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize(
+    "screen",
+    ["translate", "attention", "hand", "tree", "what-if", "tensors", "position", "alignment"],
+)
+def test_what_is_this_explains_a_number_before_any_is_pointed_at(
+    seen: Any, translator: Translator, screen: str, language: str
+) -> None:
+    page = seen.open(screen, lang=language)
+    code = page.locator(".about-name").text_content()
+    positions = translator.bundle.model.source_embedding.positions
+    assert eval(code, {"trace": translator.trace(SENTENCE), "positions": positions}).numel() > 0
+    assert page.locator(".about-body > p").first.inner_text().endswith(".")
+    assert page.locator(".about-formula math").count() == 1
+
+
 def test_the_mean_of_the_heads_is_the_mean(seen: Any, translator: Translator) -> None:
     weights = translator.trace(SENTENCE)["decoder.layers.1.cross_attention.weights"].mean(0)
     page = seen.open("attention", view="cross", l=1)

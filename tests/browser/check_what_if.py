@@ -31,6 +31,15 @@ def test_a_head_off_changes_what_it_changes_in_python(seen: Any, translator: Tra
     assert _probabilities(before) != pytest.approx(_probabilities(after), abs=1e-4)
 
 
+@pytest.mark.parametrize("example", ["hidden", "attention"])
+def test_an_example_to_begin_with_changes_the_translation(seen: Any, example: str) -> None:
+    page = seen.open("what-if")
+    page.locator(f'[data-key="example:{example}"]').click()
+    seen.wait()
+    a, b = page.locator(".what-if-text").all_inner_texts()
+    assert a != b
+
+
 def test_removing_the_chip_restores_everything(seen: Any) -> None:
     page = seen.open("what-if")
     plain = page.inner_text("main")

@@ -1,6 +1,7 @@
 // @ts-check
 /** The column "What is this?": name, axes, equation and sentence of what one points at. */
 
+import { reachable } from "app/attention-scroll.js";
 import { formula, h } from "app/dom.js";
 import { tensorCode } from "app/python.js";
 
@@ -70,7 +71,7 @@ export class About {
     this.body.replaceChildren(...[
       sentence ? h("p", null, sentence) : null,
       layer ? h("p", { class: "quiet" }, explorer.t("about.layer", { layer: Number(layer[2]) + 1, of })) : null,
-      row ? h("div", { class: "about-formula" }, formula(row.mathml)) : null,
+      row ? reachable(h("div", { class: "about-formula" }, formula(row.mathml)), explorer.t("about.equation")) : null,
       subject.name ? h("dl", null,
         h("dt", null, explorer.t("about.name")),
         h("dd", null, h("code", { class: "about-name" }, subject.code ?? (row ? tensorCode(subject.name, subject.place) : subject.name))),

@@ -5,7 +5,7 @@ import { allowance, layerNorm, total } from "app/arithmetic.js";
 import { reachable } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { FIRST, compared, farthest, nameOf, strip } from "app/hand-parts.js";
-import { mathText } from "app/mathematics.js";
+import { markRoots, mathText } from "app/mathematics.js";
 import { fixed } from "app/numbers.js";
 import { number } from "app/parts.js";
 
@@ -113,7 +113,7 @@ function project(explorer, { name, vectors: { output }, contributions }, query, 
     const bias = output[dim] - total(shares);
     content.push(h("p", { class: "sum number" }, `${explorer.t("hand.component", { dim })}: `,
       shares.map((share, head) => [head ? " + " : "", share < 0 ? `(${fixed(share)})` : fixed(share), h("span", { class: "quiet" }, ` (${explorer.headWords(head)})`)]),
-      ` + ${bias < 0 ? `(${fixed(bias)})` : fixed(bias)}`, h("span", { class: "quiet" }, " (b^O)"), " = ", h("strong", null, fixed(output[dim]))),
+      ` + ${bias < 0 ? `(${fixed(bias)})` : fixed(bias)}`, h("span", { class: "quiet" }, ` (${mathText("b^O")})`), " = ", h("strong", null, fixed(output[dim]))),
     h("p", { class: "quiet" }, explorer.t("hand.project.bias"), " ", nameOf(explorer, `${name}.contributions`, `query=${query}, d_model=${dim}`)));
   }
   return line(explorer, "project", { dim }, nameOf(explorer, `${name}.output`, `query=${query}`), content);
@@ -169,6 +169,6 @@ function normal(explorer, around, query, dim) {
     compared(explorer, found.variance, moments.variance, allowance(Array.from(z, (value) => (value - found.mean) ** 2)) / z.length + 1e-6 * found.variance, "variance"),
     h("p", { class: "sum number" }, `${mathText(`√(${fixed(found.variance, 6)} + ${epsilon})`)} = `, h("strong", null, fixed(found.divisor, 6))),
     componentTable(rows, shown, dim),
-    worked.length ? h("div", null, h("h4", null, explorer.t("hand.component", { dim })), h("p", { class: "sum number worked" }, `${mathText(worked[worked.length - 1].expression.replace(/-/g, "−"))} = ${fixed(worked[worked.length - 1].value)}`),
+    worked.length ? h("div", null, h("h4", null, explorer.t("hand.component", { dim })), h("p", { class: "sum number worked" }, `${markRoots(worked[worked.length - 1].expression.replace(/-/g, "−"))} = ${fixed(worked[worked.length - 1].value)}`),
       h("p", { class: "quiet" }, explorer.t("hand.norm.gamma"))) : null);
 }

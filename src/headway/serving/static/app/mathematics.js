@@ -21,6 +21,9 @@ export const mathText = (expression) => `${OPEN}${expression}${CLOSE}`;
 /** Mark what a text has between back ticks. @param {string} text */
 export const markMath = (text) => text.replace(/`([^`]*)`/g, (_, expression) => mathText(expression));
 
+/** Mark the roots of a calculation, which is too long to be mathematics as a whole: it has to break. @param {string} text */
+export const markRoots = (text) => text.replace(/√(?:\([^()]*\)|[\d.,]+)/g, mathText);
+
 /** Return a text in characters alone. @param {string} text */
 export const plainText = (text) => text.replaceAll(OPEN, "").replaceAll(CLOSE, "");
 
@@ -80,6 +83,9 @@ function group(tokens) {
 /** @param {string} sign */
 function operator(sign) {
   const made = element("mo", sign);
-  if ("()|".includes(sign)) made.setAttribute("stretchy", "false");
+  if ("()|".includes(sign)) {
+    // A bar may open or close; without a form it would get the space of a relation.
+    for (const [name, value] of [["stretchy", "false"], ["lspace", "0"], ["rspace", "0"]]) made.setAttribute(name, value);
+  }
   return made;
 }

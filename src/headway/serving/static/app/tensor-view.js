@@ -5,7 +5,7 @@ import { rowOf } from "app/about.js";
 import { formula, h } from "app/dom.js";
 import { download } from "app/downloads.js";
 import { heatmap } from "app/heatmap.js";
-import { mathText } from "app/mathematics.js";
+import { markRoots } from "app/mathematics.js";
 import { largest, matrix } from "app/matrix.js";
 import { count, fixed, percent, range } from "app/numbers.js";
 import { select } from "app/parts.js";
@@ -180,7 +180,7 @@ function worked(explorer, { explanation }) {
     h("ol", null, explanation.steps.map((/** @type {any} */ step) => h("li", null,
       h("span", { class: "quiet" }, `${step.words}`),
       h("div", { class: "scroll number tensor-step", tabindex: "0", role: "group", "aria-label": step.words },
-        step.expression ? `${step.expression.includes("√") ? mathText(step.expression) : step.expression} = ` : "", h("strong", null, step.value === null ? "−∞" : fixed(step.value, 6)))))));
+        step.expression ? `${markRoots(step.expression)} = ` : "", h("strong", null, step.value === null ? "−∞" : fixed(step.value, 6)))))));
 }
 
 /** @param {Explorer} explorer @param {import("app/trace.js").Trace} trace @param {string} name */

@@ -55,7 +55,7 @@ function finalRow(explorer, { pair, record }, final, compare) {
 
 /** Return how a score comes about, with its numbers. @param {any} options @param {Final} final */
 function formulaOf({ length_form: form, length_penalty: alpha }, { total, length, penalty, score, rest }) {
-  const power = form === "plain" ? `${length}^${alpha}` : `((5 + ${length}) / 6)^${alpha}`;
+  const power = mathText(form === "plain" ? `${length}^${alpha}` : `((5 + ${length}) / 6)^${alpha}`);
   const coverage = Math.abs(rest) > 1e-6 ? ` ${rest < 0 ? "−" : "+"} ${fixed(Math.abs(rest), 3)}` : "";
   return [`${fixed(total, 3)} / ${power} = ${fixed(total, 3)} / ${fixed(penalty, 3)}${coverage} = `, h("strong", null, fixed(score, 4))];
 }

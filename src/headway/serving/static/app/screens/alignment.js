@@ -28,9 +28,15 @@ export const alignment = {
         : attribution(explorer, data));
   },
   python: (explorer, /** @type {Answers} */ data) => pythonCode(explorer, data),
-  subject: (explorer, /** @type {Answers} */ { aligned }) => (aligned ? { name: aligned.name } : { words: explorer.t(`alignment.formula.${methodOf(explorer)}`) }),
+  subject: (explorer, /** @type {Answers} */ { aligned }) => (aligned ? weightsSubject(explorer, aligned.name) : { words: explorer.t(`alignment.formula.${methodOf(explorer)}`) }),
   figure: (_, /** @type {Answers} */ { aligned }) => aligned?.name ?? null,
 };
+
+/** @param {import("app/explorer.js").Explorer} explorer @param {string} name   of the weights */
+function weightsSubject(explorer, name) {
+  const { head } = reading(explorer);
+  return { name: spoken(name, head ?? -1), place: head === null ? "" : `head=${head}` };
+}
 
 /** @param {import("app/explorer.js").Explorer} explorer @param {Answers} data */
 function pythonCode(explorer, { trace, attributed }) {

@@ -94,7 +94,8 @@ function python(explorer, { number, sentence }) {
 export const lessons = {
   id: "lessons", load, render, python, needsSource: () => false,
   subject: (explorer, /** @type {Data} */ { answer }) => {
-    const name = answer?.work.map(([tensor]) => tensor).find((tensor) => rowOf(explorer.model, tensor));
-    return name ? { name } : { words: explorer.t("lessons.sentence") };
+    if (answer === null) return { words: explorer.t("about.nothing") };
+    const name = answer.work.map(([tensor]) => tensor).find((tensor) => rowOf(explorer.model, tensor));
+    return { name: name ?? "log_probs" }; // which a search adds up
   },
 };

@@ -148,7 +148,8 @@ function python(explorer, { trace, seen }) {
 }
 
 /** @param {Explorer} explorer @param {any} data @returns {import("app/about.js").Subject} */
-function subject(explorer, { trace, seen }) {
+function subject(explorer, { trace, seen, layers }) {
+  if (layers) return { name: "decoder.layers.*.output" };
   if (!seen) {
     const { block, layer } = opened(explorer, trace);
     return { name: namesOf(block, trace.tensors.keys(), layer)[0] };
