@@ -10,8 +10,8 @@ SCREENS = [
     "lessons",
 ]  # fmt: skip
 LONG = "지수는 어제 도서관에서 친구와 함께 재미있는 책을 읽었습니다."
-# What is wider than the window, and does not scroll within something of its own. A telephone shows a
-# page that is too wide in a wider window: `innerWidth` is no measure there.
+# What is wider than the window, and does not scroll within something of its own. A telephone shows
+# a page that is too wide in a wider window: `innerWidth` is no measure there.
 _WIDE = """(width) => [...document.querySelectorAll("body *")].filter((own) => {
   const box = own.getBoundingClientRect();
   if (box.width === 0 || box.right <= width + 1) return false;
