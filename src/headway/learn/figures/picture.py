@@ -39,7 +39,7 @@ FILLS = {
 }
 """Backgrounds of boxes with the colors of their edges."""
 
-_SMALLEST = 0.65  # of its size; a smaller figure could not be read, so it is scrolled
+_SMALLEST = 0.55  # of its size; a smaller figure could not be read, so it is scrolled
 _PHONE = 19.0  # the width of a page's text on a phone, in em
 
 

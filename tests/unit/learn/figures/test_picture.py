@@ -63,7 +63,7 @@ def test_a_wide_figure_is_scrolled_on_a_phone_and_reachable_by_keyboard() -> Non
         picture = draw(inches, 1, "Empty axes.", paint)
         width, least = map(float, re.findall(r"(?<=width: )([\d.]+)em", picture.svg))
         assert width == pytest.approx(6 * inches, abs=4)
-        assert least == pytest.approx(0.65 * width, abs=0.01)
+        assert least == pytest.approx(0.55 * width, abs=0.01)
         assert ("tabindex" in picture._repr_html_()) is scrolls
 
 
