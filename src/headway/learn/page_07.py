@@ -151,7 +151,8 @@ EXERCISES = [
         hint={
             "en": "W_1 is 512 × 2048 and W_2 is 2048 × 512. Each has a bias of the size of its "
             "result.",
-            "ko": "W_1은 512 × 2048, W_2는 2048 × 512입니다. 편향의 크기는 각 결과의 차원과 같습니다.",
+            "ko": "W_1은 512 × 2048, W_2는 2048 × 512입니다. 편향의 크기는 각 결과의 차원과 "
+            "같습니다.",
         },
     ),
     Exercise(
@@ -161,7 +162,8 @@ EXERCISES = [
             "is as large as its input and independent of it. By which factor does the gradient "
             "shrink on the direct path from the output to the input?",
             "ko": f"post-norm 인코더에 층이 {LAYERS}개 있습니다. 서브층마다 출력이 입력과 크기가 "
-            "같고 서로 독립이라고 가정합니다. 기울기는 출력에서 입력까지 직접 경로를 지나며 몇 배가 "
+            "같고 서로 독립이라고 가정합니다. 기울기는 출력에서 입력까지 직접 경로를 지나며 몇 "
+            "배가 "
             "됩니까?",
         },
         answer=lambda: direct_path(2 * LAYERS),
@@ -171,7 +173,8 @@ EXERCISES = [
                 {
                     "en": "That is one LayerNorm in each layer. An encoder layer has two "
                     "sub-layers.",
-                    "ko": "층마다 층 정규화를 한 번만 센 값입니다. 인코더 층에는 서브층이 둘 있습니다.",
+                    "ko": "층마다 층 정규화를 한 번만 센 값입니다. 인코더 층에는 서브층이 둘 "
+                    "있습니다.",
                 },
             ),
             Slip(
@@ -188,7 +191,8 @@ EXERCISES = [
                 {
                     "en": "That holds for pre-norm, up to its last LayerNorm. In post-norm "
                     "LayerNorm lies on the direct path.",
-                    "ko": "마지막 층 정규화를 빼면 pre-norm에서 맞는 값입니다. post-norm에서는 직접 "
+                    "ko": "마지막 층 정규화를 빼면 pre-norm에서 맞는 값입니다. post-norm에서는 "
+                    "직접 "
                     "경로 위에 층 정규화가 있습니다.",
                 },
             ),
@@ -211,7 +215,8 @@ EXERCISES = [
         question={
             "en": "At how many places does base have a dropout? It has 6 encoder layers and 6 "
             "decoder layers. Count the embeddings of both sides, too.",
-            "ko": "base에는 드롭아웃이 모두 몇 군데 있습니까? 인코더 층이 6개, 디코더 층이 6개입니다. "
+            "ko": "base에는 드롭아웃이 모두 몇 군데 있습니까? 인코더 층이 6개, 디코더 층이 "
+            "6개입니다. "
             "양쪽 임베딩도 세세요.",
         },
         answer=lambda: places_of_dropout(),
