@@ -15,8 +15,16 @@ _SIGN = re.compile(
 
 
 def is_mojibake(text: str) -> bool:
-    """Return True if a text looks like UTF-8 that was decoded as another encoding."""
-    return not text.isascii() and (_SIGN.search(text) is not None or undone(text) != text)
+    """Return True if `undone` would restore at least a part of a text."""
+    return not text.isascii() and undone(text) != text
+
+
+def is_broken_mojibake(text: str) -> bool:
+    """Return True if a text looks like UTF-8 decoded as another encoding, but stays as it is.
+
+    A part of it was lost, or the restored text would be no more plausible.
+    """
+    return _SIGN.search(text) is not None and undone(text) == text
 
 
 def undone(text: str) -> str:

@@ -52,6 +52,7 @@ class OutputFile:
         """The file with the lines until they are complete; None if they go to a stream."""
         self.file: IO[str] | None = None
         self._in_place = False
+        self._is_discarded = False
         self._raw: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -84,6 +85,10 @@ class OutputFile:
         except OSError as error:
             raise self._refused(error) from None
 
+    def discard(self) -> None:
+        """Have no file after an error, because the lines so far are of no use."""
+        self._is_discarded = True
+
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -106,7 +111,10 @@ class OutputFile:
                 _tell_of(self.partial)
             raise
         if self.partial is not None and (error or refused):
-            _tell_of(self.partial)
+            if self._is_discarded:
+                self.partial.unlink(missing_ok=True)
+            else:
+                _tell_of(self.partial)
         if refused is not None and error is None:
             raise refused
 

@@ -23,6 +23,7 @@ class Problem(NamedTuple):
 
 _CLEAN = "headway clean"
 _LOOK = "make sure that these are the right files, and that the sides are not exchanged"
+_TOGETHER = "make sure that the two files belong together"
 _SIDES = ("source", "target")
 
 # The worst first: text that teaches another task, pairs that teach something wrong, pairs that
@@ -32,6 +33,7 @@ _ROWS = (
     ("other-script-{side}", _LOOK, ""),
     ("no-letters-{side}", "make sure that this is the right file and column", ""),
     ("misaligned", _CLEAN, ""),
+    ("unrelated", f"{_TOGETHER}, or {_CLEAN} --drop empty,duplicates,unrelated", _TOGETHER),
     (
         "exchanged",
         f"{_CLEAN}, or --set data.drop_exchanged=true",
@@ -39,6 +41,7 @@ _ROWS = (
     ),
     ("wrong-language-{side}", f"{_CLEAN} --drop empty,duplicates,wrong-language-{{side}}", ""),
     ("mojibake-{side}", _CLEAN, ""),
+    ("broken-mojibake-{side}", f"{_CLEAN} --drop empty,duplicates,broken-mojibake-{{side}}", ""),
     ("lost-characters-{side}", f"{_CLEAN} --drop empty,duplicates,lost-characters-{{side}}", ""),
     (
         "control-characters-{side}",

@@ -15,7 +15,7 @@ from headway.data.exchanged import on_the_wrong_side
 from headway.data.finding import Finding, by_harm, on_lines
 from headway.data.html_codes import has_broken_codes, has_codes
 from headway.data.misaligned import misaligned
-from headway.data.mojibake import is_mojibake, undone
+from headway.data.mojibake import is_broken_mojibake, is_mojibake, undone
 from headway.data.pair_rules import has_control_characters, is_copy
 from headway.data.repeats import repeats
 from headway.data.scripts import main_script, script_name
@@ -116,7 +116,11 @@ def _moved(stretches: Iterable[Stretch]) -> Iterator[Finding]:
     for stretch in stretches:
         problem = f"targets {stretch.what_targets_do}"
         count = stretch.end - stretch.start
-        yield Finding("misaligned", problem, count, (stretch.start + 1,), stretch.end)
+        lines = (stretch.start + 1,)
+        if stretch.late is None:
+            yield Finding("unrelated", problem, count, lines, stretch.end)
+        else:
+            yield Finding("misaligned", problem, count, lines, stretch.end)
 
 
 def _inside(stretches: Iterable[Stretch]) -> set[int]:
@@ -200,6 +204,10 @@ def _mojibake(text: str, _: str) -> bool:
     return is_mojibake(text)
 
 
+def _broken_mojibake(text: str, _: str) -> bool:
+    return is_broken_mojibake(text)
+
+
 def _control_characters(text: str, _: str) -> bool:
     """Return True if neither the repair of mojibake nor that of spaces removes all of them."""
     return has_control_characters(text) and has_control_characters(with_plain_spaces(undone(text)))
@@ -215,6 +223,7 @@ def _odd_spaces(text: str, _: str) -> bool:
 
 _DAMAGES = {
     "broken-codes": ("with what seem to be broken codes of HTML, such as & amp", _broken_codes),
+    "broken-mojibake": ("with parts of UTF-8 that cannot be restored, such as Ã", _broken_mojibake),
     "control-characters": ("with control characters", _control_characters),
     "html-codes": ("with codes of HTML, such as &amp;", has_codes),
     "lost-characters": ("with characters that were lost in reading (\ufffd)", _lost_characters),

@@ -56,6 +56,7 @@ def test_options_choose_and_json_counts(run, messy: Path) -> None:
         },
         "remarks": [],
         "trimmed": {},
+        "options": {"html-codes-source": "--fix html"},
     }
     assert run("clean", "a.tsv", "--out", "d.tsv")[0] == 0
     assert Path("d.tsv").read_text() == "one\teins\n"

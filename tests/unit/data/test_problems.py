@@ -24,6 +24,7 @@ def ids_of_code() -> set[str]:
     assert len(named) == len(ids) - 2
     named |= {"length-short", "length-long", "in-corpus", "in-corpus-of-other-tag"}
     of_a_side = (
+        "broken-mojibake",
         "control-characters",
         "broken-codes",
         "html-codes",

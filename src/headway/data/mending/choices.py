@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from headway.data.problems import problems
 from headway.errors import ConfigError, require_type, suggest
@@ -20,7 +21,7 @@ _GROUPS = {
     "length": ("length-short", "length-long"),
     "script": ("foreign-script",),
     "language": ("exchanged", "wrong-language"),
-    "shift": ("misaligned",),
+    "shift": ("misaligned", "unrelated"),
     "html": ("html-codes",),
 }
 # Findings on a whole text, or on one text compared with another: no single line is wrong.
@@ -81,19 +82,28 @@ def without_side(id: str) -> str:
     return id.removesuffix(_SIDES[0]).removesuffix(_SIDES[1])
 
 
-def remedy(id: str) -> str:
-    """Return the option of `headway clean` for a finding, or an empty text.
+def remedy(id: str, choices: Choices) -> str:
+    """Return the option of `headway clean` that changes what a cleaning has left, or "".
 
-    An option replaces its defaults, so the safe drops are named as well.
+    choices: those of that cleaning. Lines that stay in spite of their repair can only be dropped.
+    An option replaces its defaults, so the safe drops are named as well. Nothing is named for a
+    finding on a whole text, or for lines that were dropped already in other rounds.
     """
-    for name, ids in _FIXES.items():
-        if without_side(id) in ids:
-            return f"--fix {name}"
-    if id not in _named_drops():
+    if not choices.fixes(id):
+        for name, ids in _FIXES.items():
+            if without_side(id) in ids:
+                return f"--fix {name}"
+    if not can_be_dropped(id) or choices.drops(id):
         return ""
     return f"--drop {id}" if id in _SAFE else f"--drop empty,duplicates,{id}"
 
 
+def can_be_dropped(id: str) -> bool:
+    """Return True if a finding is on single lines, which `--drop` can name."""
+    return id in _named_drops()
+
+
+@cache
 def _named_drops() -> dict[str, tuple[str, ...]]:
     """Return the ids for each name of --drop."""
     ids = [row.id for row in problems() if not row.id.startswith(_OF_WHOLE_TEXTS)]

@@ -12,7 +12,7 @@ from headway.data.html_codes import decoded
 from headway.data.mending.change import Change
 from headway.data.mending.choices import Choices
 from headway.data.misaligned import misaligned
-from headway.data.mojibake import is_mojibake, undone
+from headway.data.mojibake import undone
 from headway.data.spaces import with_plain_spaces
 from headway.data.stretches import Stretch
 from headway.data.survey import survey
@@ -27,7 +27,7 @@ Repair = Callable[[str, str], str]
 
 
 def _without_mojibake(text: str, _: str) -> str:
-    return undone(text) if is_mojibake(text) else text
+    return text if text.isascii() else undone(text)
 
 
 def _composed(text: str, _: str) -> str:

@@ -15,7 +15,7 @@ from headway.data.duplicates import Seen
 from headway.data.harmless import with_byte_order_mark
 from headway.data.headers import USUAL_FIELDS
 from headway.data.mending.change import HEAD
-from headway.data.mending.choices import Choices, remedy
+from headway.data.mending.choices import Choices, can_be_dropped, remedy
 from headway.data.mending.files import (
     PairWriter,
     check_places,
@@ -34,6 +34,7 @@ AT_ONCE = 1_000_000
 """Number of pairs that are examined together, the same as in `headway check`."""
 
 _SHORTENED = 50  # characters of a side of an example
+_MOST = 0.7  # share of unrelated lines, above which it is said that the files may be wrong
 _DUPLICATE = "duplicate-pairs"
 _TRIMMED = {"byte-order-marks": "file", "carriage-returns": "line", "outer-spaces": "line"}
 
@@ -61,6 +62,8 @@ class CleanedText:
     examples: dict[str, list[tuple[int, Pair]]] = field(default_factory=dict)
     """Lines that still have a finding, by id, each with its number in the input: the first ones, or
     the middle ones of a misaligned stretch."""
+    options: dict[str, str] = field(default_factory=dict)
+    """The option of `headway clean` that repairs or drops the lines that are left, by id."""
     remarks: list[str] = field(default_factory=list)
     """Remarks on the columns and languages of the input, and on replaced files."""
 
@@ -81,8 +84,7 @@ class CleanedText:
                 )
                 if id in counts
             ]
-            option = _option(id) if id in self.left else ""
-            lines.append(f"  {id}: {', '.join(parts)}{option}")
+            lines.append(f"  {id}: {', '.join(parts)}{self._how_to_mend(id)}")
             for line, pair in self.examples.get(id, ()):
                 source, target = (shown(side, _SHORTENED) for side in pair)
                 lines.append(f"    line {line:,}: {source} | {target}")
@@ -90,6 +92,15 @@ class CleanedText:
         if self.left:
             lines.append(f"The lines that are left are kept, and listed in {self.log}.")
         return lines
+
+    def _how_to_mend(self, id: str) -> str:
+        """Return in brackets the option for the lines that are left, if any."""
+        if id not in self.options:
+            return ""
+        option = self.options[id]
+        if not option:
+            return " (to drop them: clean the cleaned text again)"
+        return f" (to {'repair' if option.startswith('--fix') else 'drop'} them: {option})"
 
     def trimmed_rows(self) -> list[str]:
         """Return the rows of the log for characters taken off the ends of text; their line is 0."""
@@ -112,6 +123,7 @@ class CleanedText:
             "dropped": self.dropped,
             "left": self.left,
             "trimmed": self.trimmed,
+            "options": self.options,
             "examples": {
                 id: [{"line": line} | pair._asdict() for line, pair in some]
                 for id, some in self.examples.items()
@@ -204,16 +216,25 @@ def clean_text(
         for row in done.trimmed_rows():
             changes.write(row)
         if not done.kept:
-            raise DataError("No pair would be left.", "Drop less, or check the files.")
+            changes.discard()
+            raise _nothing_left(done)
+    if done.left.get("unrelated", 0) > _MOST * done.kept:
+        done.remarks.append("Most targets match no source: make sure that the files go together.")
+    done.options = {id: remedy(id, choices) for id in done.left if can_be_dropped(id)}
     return done
 
 
-def _option(id: str) -> str:
-    """Return in brackets the option that repairs or drops lines with a finding, if any."""
-    option = remedy(id)
-    if not option:
-        return ""
-    return f" (to {'repair' if option.startswith('--fix') else 'drop'} them: {option})"
+def _nothing_left(done: CleanedText) -> DataError:
+    """Return the error of a text whose pairs would all be dropped."""
+    id = max(done.dropped, key=done.dropped.__getitem__)
+    is_unrelated = id in ("misaligned", "unrelated")
+    return DataError(
+        f"No pair would be left: {done.dropped[id]:,} of {counted(done.pairs, 'pair')} would be "
+        f"dropped as {id}.",
+        "Make sure that the two files belong together, line by line."
+        if is_unrelated
+        else "Drop less, or check the files.",
+    )
 
 
 def _mended(

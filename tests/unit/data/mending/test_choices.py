@@ -37,7 +37,8 @@ def test_other_names_are_refused(name: str) -> None:
 
 
 def test_the_option_for_a_finding_takes_its_lines() -> None:
-    remedies = {row.id: remedy(row.id) for row in problems()}
+    nothing = Choices.of([], [])
+    remedies = {row.id: remedy(row.id, nothing) for row in problems()}
     for id, option in filter(lambda each: each[1], remedies.items()):
         kind, name = option.split()
         names = name.split(",")
@@ -50,6 +51,9 @@ def test_the_option_for_a_finding_takes_its_lines() -> None:
     assert remedies["length-long"] == "--drop empty,duplicates,length-long"
     assert remedies["duplicate-pairs"] == "--drop duplicate-pairs"
     assert remedies["misaligned"] == "--fix shift"
+    assert remedies["unrelated"] == "--drop empty,duplicates,unrelated"
+    assert remedy("misaligned", Choices()) == "--drop empty,duplicates,misaligned"
+    assert not remedy("length-long", Choices.of([], ["length"]))
 
 
 def test_the_commands_that_check_names_exist() -> None:

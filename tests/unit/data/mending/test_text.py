@@ -10,6 +10,8 @@ from headway.data.corpus import Pair, read_pairs
 from headway.data.mending import text as module
 from headway.errors import ConfigError, DataError
 
+from ..parallel_text import sentences
+
 MESSY = [
     Pair("eins", "one"),
     Pair("", "two"),
@@ -114,8 +116,38 @@ def test_a_text_that_the_form_has_no_room_for_is_refused(tmp_path: Path) -> None
 
 def test_text_of_which_nothing_would_be_left_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("x\tx\n")
-    with pytest.raises(DataError, match="No pair would be left"):
+    with pytest.raises(
+        DataError, match=r"No pair would be left: 1 of 1 pair would be .* as copies"
+    ):
         headway.clean_text(tmp_path / "a.tsv", out=tmp_path / "c.tsv", drop=["copies"])
+    assert [path.name for path in tmp_path.iterdir()] == ["a.tsv"]
+
+
+def test_files_that_do_not_belong_together_are_kept_or_refused_and_said_to_be(
+    tmp_path: Path,
+) -> None:
+    for name, seed, side in (("a", 1, 0), ("b", 2, 1)):
+        lines = (pair[side] for pair in sentences(90, seed))
+        (tmp_path / name).write_text("".join(f"{line}\n" for line in lines))
+    files = tmp_path / "a", tmp_path / "b"
+    done = headway.clean_text(*files, out=tmp_path / "c.tsv")
+    assert (done.kept, done.left["unrelated"]) == (90, 90)
+    assert done.options["unrelated"] == "--drop empty,duplicates,unrelated"
+    assert "make sure that the files go together" in done.remarks[-1]
+    with pytest.raises(DataError, match="dropped as unrelated") as raised:
+        headway.clean_text(*files, out=tmp_path / "d.tsv", drop=["unrelated"])
+    assert raised.value.remedy == "Make sure that the two files belong together, line by line."
+
+
+def test_an_option_is_named_only_where_it_changes_something(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("\u00e2\u20ac\ta\nb\tu\u0308\n", encoding="utf-8")
+    done = headway.clean_text(tmp_path / "a.tsv", out=tmp_path / "c.tsv", fix=[])
+    assert done.options == {
+        "broken-mojibake-source": "--drop empty,duplicates,broken-mojibake-source",
+        "decomposed-target": "--fix nfc",
+    }
+    done.left, done.options = {"length-long": 2}, {"length-long": ""}
+    assert "  length-long: 2 left (to drop them: clean the cleaned text again)" in done.lines()
 
 
 def test_the_names_of_two_outputs_say_which_languages_of_a_table_are_meant(tmp_path: Path) -> None:
