@@ -1,12 +1,38 @@
-"""By hand: the published example "I am good" with its right numbers, and mathematics as MathML."""
+"""By hand: the step before the query, the published example "I am good", mathematics as MathML."""
 
 from typing import Any
 
 import pytest
 import torch
 
+from headway.inspection.translator import Translator
+
 PRODUCTS = torch.tensor([[110.0, 90, 80], [70, 99, 70], [90, 70, 100]])
 VALUES = torch.tensor([[67.85, 91.2, 0.13], [13.13, 63.1, 0.025], [12.12, 96.1, 43.4]])
+
+
+@pytest.mark.parametrize(("view", "name"), [
+    ("encoder", "encoder.layers.1.self_attention"),
+    ("decoder", "decoder.layers.1.self_attention"),
+    ("cross", "decoder.layers.1.cross_attention"),
+])  # fmt: skip
+def test_the_query_is_the_input_times_w_q(
+    seen: Any, translator: Translator, view: str, name: str
+) -> None:
+    trace = translator.trace("저는 학생입니다.")
+    page = seen.open("hand", view=view, l=1, h=2, q=3, k=1, show="all")
+    step = page.locator(".hand-input")
+    shown = step.locator(".strip-digits").all_inner_texts()
+    x = eval(step.locator("code.tensor-name").first.inner_text(), {"trace": trace})
+    assert [float(text.replace("−", "-")) for text in shown] == pytest.approx(
+        x.tolist(), abs=5.1e-5
+    )
+    projection = translator.bundle.model.get_submodule(name).w_q
+    query = trace[f"{name}.q"][2, 3]
+    own = projection(x)[2 * len(query) :][: len(query)]
+    assert own.tolist() == pytest.approx(query.tolist(), abs=1e-5)
+    value = step.locator(".sum strong").inner_text()
+    assert float(value.replace("−", "-")) == pytest.approx(query[0].item(), abs=5.1e-5)
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])

@@ -7,6 +7,7 @@ import { keepScroll } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { aroundView, loadAround } from "app/hand-around.js";
 import { goodCode, goodTab } from "app/hand-good.js";
+import { inputView, loadInput } from "app/hand-input.js";
 import { steps } from "app/hand-steps.js";
 import { EXAMPLE, wordsState, wordsTab } from "app/hand-words.js";
 import { readMatrices, yoursTab } from "app/hand-yours.js";
@@ -27,6 +28,7 @@ import { choice, heading, select, toggle } from "app/parts.js";
  * @property {Record<"scores" | "masked_scores" | "weights" | "heads", Tensor | null>} model
  * @property {{source: Tensor | null, target: Tensor | null}} masks
  * @property {import("app/hand-around.js").Around} around
+ * @property {import("app/hand-input.js").Input} input
  */
 
 /** @typedef {{kind: import("app/attention-view.js").Kind, layer: number, layers: number, head: number, heads: number, name: string, i: number, j: number}} Chosen */
@@ -55,12 +57,12 @@ async function load(explorer) {
   const chosen = chosenOf(explorer, trace);
   const of = (/** @type {string} */ part) => trace.tensor(`${chosen.name}.${part}`, { head: chosen.head });
   const maybe = (/** @type {Promise<Tensor>} */ asked) => asked.catch(() => null);
-  const [q, k, v, around, scores, masked, weights, heads, source, target] = await Promise.all([
-    of("q"), of("k"), of("v"), loadAround(explorer, trace, chosen.name, chosen.i),
+  const [q, k, v, around, input, scores, masked, weights, heads, source, target] = await Promise.all([
+    of("q"), of("k"), of("v"), loadAround(explorer, trace, chosen.name, chosen.i), loadInput(explorer, trace, chosen),
     maybe(of("scores")), maybe(of("masked_scores")), maybe(of("weights")), maybe(of("heads")),
     maybe(trace.tensor("source_mask")), maybe(trace.tensor("target_mask"))]);
   if (weights) chosen.j = chosenKey(explorer, weights.part(chosen.i).data);
-  return { trace, chosen, q, k, v, around, model: { scores, masked_scores: masked, weights, heads }, masks: { source, target } };
+  return { trace, chosen, q, k, v, around, input, model: { scores, masked_scores: masked, weights, heads }, masks: { source, target } };
 }
 
 /** @param {Explorer} explorer @param {Data | null} data */
@@ -74,7 +76,7 @@ function render(explorer, data) {
 
 /** @param {Explorer} explorer @param {Data} data */
 function modelTab(explorer, data) {
-  const { chosen, trace, q, k, v, model, masks, around } = data;
+  const { chosen, trace, q, k, v, model, masks, around, input } = data;
   const { kind, head, i, j } = chosen;
   const all = explorer.state.show.split(".").includes("all");
   const rowsOf = (/** @type {Tensor} */ tensor) => Array.from({ length: tensor.shape[0] }, (_, row) => /** @type {ArrayLike<number>} */ (tensor.part(row).data));
@@ -85,6 +87,7 @@ function modelTab(explorer, data) {
     picker(explorer, data, hidden),
     h("h2", null, explorer.t("hand.seven")),
     toggle(explorer.t("hand.all", { size: q.shape[1] }), all, (value) => explorer.go({ show: value ? "all" : "" })),
+    inputView(explorer, input, { piece: askerLabels(trace, kind)[i], i, head, all }),
     steps(explorer, {
       q: q.part(i).data, keys: rowsOf(k), values: rowsOf(v), allowed: labels.map((_, key) => !hidden(i, key)), i, j, head,
       asking: askerLabels(trace, kind)[i], labels, name: chosen.name, all, dim: explorer.state.dim,
