@@ -30,7 +30,8 @@ GOOD = {"screen": "hand", "tab": "good"}
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_wide_and_light(see: Callable[..., Any], language: str) -> None:
     seen = see(color_scheme="light", reduced_motion="reduce")
-    seen.open(src=SENTENCE)  # the first translation takes longer than all that follow, and says so
+    # The first translation takes longer than all that follow, and the page says so.
+    seen.open(src="저는 프랑스어로 그 책을 읽었습니다.")
     for name, state in {**SCREENS, "lesson": LESSON, "hand-good": GOOD}.items():
         _take(seen, FOLDER / language / f"{name}.png", lang=language, **state)
 
