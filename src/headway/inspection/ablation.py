@@ -53,7 +53,7 @@ class HeadImportance:
 
     def table(self) -> str:
         """Return all numbers as text: a table for each kind, layers down, heads across."""
-        lines = [f"loss {self.loss:.4f} nats a piece, over {self.num_pieces:,} pieces"]
+        lines = [f"loss {self.loss:.4f} nats a token, over {self.num_pieces:,} tokens"]
         for kind, rises in self.rises.items():
             lines += ["", f"{kind}: rise without the head"]
             lines.append("  ".join(["layer", *(f"head {n:2}" for n in range(rises.size(1)))]))

@@ -92,8 +92,8 @@ def attribute(
     if method not in get_args(Method):
         raise ConfigError(f"There is no method '{method}'.", suggest(method, get_args(Method)))
     require_type("The sentence", source, str, "Give a string.")
-    require_type("target", target, Iterable, "Give a text, or its pieces.")
-    require_type("place", place, Integral, "Give the number of a target piece, from 0.")
+    require_type("target", target, Iterable, "Give a text, or its tokens.")
+    require_type("place", place, Integral, "Give the number of a target token, from 0.")
     require_type("steps", steps, Integral, "Give a whole number; 64 is usual.")
     if steps < 1:
         raise ConfigError(f"steps is {steps}, but must be at least 1.", "64 is usual.")
@@ -107,7 +107,7 @@ def attribute(
     parts = maker.parts(source)
     if len(parts) > 1:
         raise ConfigError(
-            f"The sentence has {len(parts)} parts, but a target piece is due to one.",
+            f"The sentence has {len(parts)} parts, but a target token is due to one.",
             "Give the sentence of one part, or one that the model can take whole.",
         )
     source_ids, prefix_ids = [*chain.from_iterable(part.ids for part in parts), END_ID], ids[:place]

@@ -79,7 +79,7 @@ def loss_curve(
                         label=f"{name}: {label}" if name else label,
                     )
         axes.set_xlabel("step")
-        axes.set_ylabel("loss (nats per target piece)")
+        axes.set_ylabel("loss (nats per target token)")
         axes.set_xlim(left=0)
         _finish(axes, title)
 

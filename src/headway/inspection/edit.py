@@ -72,7 +72,7 @@ class Edit:
             raise TraceError(
                 f"The replacement of '{name}' has shape {tuple(value.shape)}, but the tensor "
                 f"{tuple(tensor.shape)}.",
-                "Take one from a run with as many pieces, or give a single number.",
+                "Take one from a run with as many tokens, or give a single number.",
             )
         if (value.dtype == torch.bool) is not (tensor.dtype == torch.bool):
             raise TraceError(

@@ -212,7 +212,7 @@ def head_importance_map(importance: HeadImportance, path: str | Path, *, title: 
         figure.suptitle(title, fontsize=12)
         if image is not None:
             figure.colorbar(
-                image, ax=grid.tolist(), label="rise of the loss\n(nats a piece)", shrink=0.8
+                image, ax=grid.tolist(), label="rise of the loss\n(nats a token)", shrink=0.8
             )
 
 

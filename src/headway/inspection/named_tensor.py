@@ -51,7 +51,7 @@ class Axis:
         except TypeError:
             raise TraceError(
                 f"{place!r} is no place along the axis '{self.name}'.",
-                f"Give a whole number, 0 to {length - 1}, or a piece.",
+                f"Give a whole number, 0 to {length - 1}, or a token.",
             ) from None
         if not -length <= place < length:
             raise TraceError(
@@ -63,7 +63,7 @@ class Axis:
     def _find_piece(self, piece: str) -> int:
         if not self.pieces:
             raise TraceError(
-                f"No pieces are known along the axis '{self.name}', so '{piece}' is nowhere.",
+                f"No tokens are known along the axis '{self.name}', so '{piece}' is nowhere.",
                 "Give a number, counted from 0.",
             )
         exact = [n for n, text in enumerate(self.pieces) if text == piece]
@@ -72,12 +72,12 @@ class Axis:
         if not places:
             known = set(self.pieces) if len(self.pieces) < 1000 else set()
             raise TraceError(
-                f"There is no piece '{piece}' along the axis '{self.name}'.",
-                suggest(piece, known) if known else "Give a piece of the vocabulary.",
+                f"There is no token '{piece}' along the axis '{self.name}'.",
+                suggest(piece, known) if known else "Give a token of the vocabulary.",
             )
         if len(places) > 1:
             raise TraceError(
-                f"The piece '{piece}' is at places {', '.join(map(str, places))} of the axis "
+                f"The token '{piece}' is at places {', '.join(map(str, places))} of the axis "
                 f"'{self.name}'.",
                 "Give one of these numbers.",
             )

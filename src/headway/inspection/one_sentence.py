@@ -97,7 +97,7 @@ def _target_ids(
     if isinstance(target, str):
         tokenizer = translator.bundle.target_tokenizer
         target = tokenizer.pieces(tokenizer.encode(target))
-    remedy = "Give a text, or pieces as `translation.pieces` has them."
+    remedy = "Give a text, or tokens as `translation.pieces` has them."
     require_type("target", target, Iterable, remedy)
     return translator.requests.text_ids(target)
 
@@ -144,7 +144,7 @@ def _check_size(
     total = sum(sizes[name] for name in names)
     if total > max_bytes:
         raise ConfigError(
-            f"The trace of {source} and {target} pieces may take {total:,} bytes, but "
+            f"The trace of {source} and {target} tokens may take {total:,} bytes, but "
             f"max_bytes is {max_bytes:,}.",
             "Record less, such as record='attention', or raise max_bytes.",
         )

@@ -111,7 +111,7 @@ def test_a_number_is_explained_in_both_languages(run, bundle_path: Path) -> None
     command = ("inspect", bundle_path, "the cat", "--target", "a dog", *place)
     status, out, err = run(*command)
     assert status == 1
-    assert "The piece 't' is at" in err
+    assert "The token 't' is at" in err
     place = ("--explain", NAME, "--at", "head=1", "--at", "query=0", "--at", "key=c")
     command = (*command[:5], *place)
     status, out, _ = run(*command)

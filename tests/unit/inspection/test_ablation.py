@@ -171,7 +171,7 @@ def test_the_table_and_the_json_have_every_number(bundle: Bundle) -> None:
     found = head_importance(bundle, SOURCES, TARGETS)
 
     lines = found.table().split("\n")
-    assert lines[0].startswith(f"loss {found.loss:.4f} nats a piece, over {found.num_pieces}")
+    assert lines[0].startswith(f"loss {found.loss:.4f} nats a token, over {found.num_pieces}")
     for kind, table in found.rises.items():
         start = lines.index(f"{kind}: rise without the head") + 2
         for layer, row in enumerate(table.tolist()):

@@ -63,7 +63,7 @@ def test_axes_and_lines_have_names(tmp_path: Path) -> None:
     assert {"step", "learning rate", "paper"} <= set(texts_of(tmp_path / "rate.svg"))
     loss_curve(run, tmp_path / "one.svg", title="제목")
     assert {
-        "step", "loss (nats per target piece)", "training (smoothed labels)", "validation", "제목",
+        "step", "loss (nats per target token)", "training (smoothed labels)", "validation", "제목",
     } <= set(texts_of(tmp_path / "one.svg"))  # fmt: skip
     loss_curve({"작은": run, "big": run}, tmp_path / "two.svg")
     assert {"작은: validation", "big: validation"} <= set(texts_of(tmp_path / "two.svg"))

@@ -190,7 +190,7 @@ def test_edits_of_one_tensor_come_in_order(tiny: Transformer) -> None:
         ({"source_mask": replace(1.0)}, "holds torch.float32, but the tensor torch.bool"),
         ({"logits": zero(head=1)}, "'logits' has no axis 'head'. Its axes are batch, target, voc"),
         ({"logits": zero(target=6)}, "The axis 'target' has places 0 to 5, but not 6"),
-        ({"logits": zero(target="I")}, "No pieces are known along the axis 'target'"),
+        ({"logits": zero(target="I")}, "No tokens are known along the axis 'target'"),
         (
             {"logits": zero(target=1.0)},
             "1.0 is no place along the axis 'target'. Give a whole number",

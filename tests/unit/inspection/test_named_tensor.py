@@ -37,9 +37,9 @@ def test_a_target_row_says_what_it_reads_and_what_it_writes() -> None:
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ({"key": "▁나를"}, "There is no piece '▁나를' along the axis 'key'. Did you mean '▁나는'"),
-        ({"query": "▁see"}, "The piece '▁see' is at places 1, 2 of the axis 'query'. Give one of"),
-        ({"head": "▁I"}, "No pieces are known along the axis 'head'"),
+        ({"key": "▁나를"}, "There is no token '▁나를' along the axis 'key'. Did you mean '▁나는'"),
+        ({"query": "▁see"}, "The token '▁see' is at places 1, 2 of the axis 'query'. Give one of"),
+        ({"head": "▁I"}, "No tokens are known along the axis 'head'"),
         ({"head": 2}, "The axis 'head' has places 0 to 1, but not 2"),
         ({"heads": 0}, "'w' has no axis 'heads'. Its axes are head, query, key."),
     ],
