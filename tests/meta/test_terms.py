@@ -31,7 +31,7 @@ def _places() -> Iterator[tuple[str, str, str, str]]:
 
 
 def _languages_of(path: Path) -> tuple[str, str]:
-    """Return the English and the Korean texts of a file of the explorer, without their keys."""
+    """Return the English and the Korean texts of a file of the explorer, without keys and fields."""
     source = path.read_text(encoding="utf-8")
     english, _, korean = source.partition('\n  "ko": {')
     assert korean, path
@@ -39,7 +39,8 @@ def _languages_of(path: Path) -> tuple[str, str]:
 
 
 def _values(source: str) -> str:
-    return "\n".join(re.findall(r'^\s+"[\w.-]+": "(.*)",?$', source, flags=re.MULTILINE))
+    texts = re.findall(r'^\s+"[\w.-]+": "(.*)",?$', source, flags=re.MULTILINE)
+    return re.sub(r"\{\w+\}", "", "\n".join(texts))
 
 
 def _unwanted(language: str, kind: str, text: str) -> set[str]:
