@@ -46,8 +46,8 @@ def _recorder(keys: dict[str, str]) -> str:
         return ""
     lines = [
         "from myst_nb import glue as _glue",
-        '_Words = type("_Words", (str,), {"__repr__": str.__str__})',
-        *(f"_glue({key!r}, _Words({name}), display=False)" for name, key in keys.items()),
+        # In quotes, because MyST-NB would read the text 62.60 as a number, and show 62.6.
+        *(f"_glue({key!r}, str({name}), display=False)" for name, key in keys.items()),
     ]
     return "\n```{code-cell} python\n:tags: [remove-cell]\n" + "\n".join(lines) + "\n```\n\n"
 

@@ -187,13 +187,13 @@ def _fill(notebook: Any) -> None:
         for output in cell.get("outputs", []):
             record = output.get("metadata", {}).get("scrapbook")
             if record is not None:
-                (words,) = output["data"].values()
-                values[record["name"]] = words
+                (quoted,) = output["data"].values()
+                values[record["name"]] = ast.literal_eval(quoted)
     recorders = [cell for cell in notebook.cells if "myst_nb" in cell.source]
     notebook.cells = [cell for cell in notebook.cells if cell not in recorders]
     for number, cell in enumerate(notebook.cells):
         cell["id"] = f"cell-{number}"
-        cell.source = _VALUE.sub(lambda found: str(values[found[1]]), cell.source)
+        cell.source = _VALUE.sub(lambda found: values[found[1]], cell.source)
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.execution_count = None

@@ -8,6 +8,7 @@ from evaluated import with_recorded_values
 from explorer_frame import address_of
 from korean_search import split
 from languages import for_site
+from myst_nb.core.variables import format_plain_text
 from public_names import as_restructured
 from repository_files import publish
 
@@ -17,9 +18,19 @@ CELL = "```{code-cell} python\nx = 2\n```\n"
 def test_a_value_in_prose_is_recorded_after_the_cell_before_it() -> None:
     page = f"{CELL}x is {{eval}}`x`, {{eval}}`x`.\n{CELL}Now {{eval}}`x`.\n"
     written = with_recorded_values(page)
-    assert re.findall(r"_glue\('([\w-]+)', _Words\(x\)", written) == ["eval-1-0", "eval-2-0"]
+    assert re.findall(r"_glue\('([\w-]+)', str\(x\)", written) == ["eval-1-0", "eval-2-0"]
     assert re.findall(r"\{glue:text\}`([\w-]+)`", written) == ["eval-1-0", "eval-1-0", "eval-2-0"]
     assert written.index("eval-1-0") < written.index("x is") < written.index("eval-2-0")
+
+
+def test_a_value_keeps_its_digits() -> None:
+    cell = re.findall(r"_glue\(.*", with_recorded_values(CELL + "{eval}`x`"))
+    recorded: dict[str, str] = {}
+    exec(
+        cell[0], {"x": "62.60", "_glue": lambda key, value, display: recorded.update({key: value})}
+    )
+    (value,) = recorded.values()
+    assert format_plain_text(repr(value), "s") == "62.60"
 
 
 def test_a_page_without_values_stays() -> None:
