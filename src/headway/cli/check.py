@@ -54,6 +54,7 @@ def check(
     from headway.runtime.memory import prepare_process
     from headway.training.check import check_run, plain
     from headway.training.reporting import Reporter
+    from headway.training.texts import held_out_files
 
     prepare_process()
     files = {"source": source, "target": target}
@@ -72,9 +73,11 @@ def check(
         for text, some in findings.items():
             head = f"{text.capitalize()} text{_files(text, corpora)}:"
             print("\n".join([head, *lines_of(some, text)]))
-        print("\n".join(how_to_clean(findings, corpora)), flush=True)
+        files = held_out_files(configured.data)
+        print("\n".join(how_to_clean(findings, corpora, files)), flush=True)
 
-    result = check_run(load_run_config(config, chosen), device, reporter, tell)
+    configured = load_run_config(config, chosen)
+    result = check_run(configured, device, reporter, tell)
     if as_json:
         print_json(result.as_dict())
     else:
@@ -112,7 +115,7 @@ def report_lines(result: "RunCheck") -> list[str]:
     if result.estimate.parts > 1:
         lines.append(f"Batches are computed in {result.estimate.parts} parts each")
     lines += [f"Note: {remark}" for remark in result.remarks]
-    return lines + how_to_clean(result.findings, result.read)
+    return lines + how_to_clean(result.findings, result.read, result.held_out)
 
 
 def lines_of(findings: Sequence["Finding"], text: str) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.options import AsJson, Debug, Quiet, print_json
+from headway.counted import counted
 from headway.errors import ConfigError, DataError, permitted
 from headway.home import expanded
 
@@ -53,6 +54,16 @@ Drop = Annotated[
         "copies, near-copies, length, script, language, number-mismatch, url-mismatch, …; or none.",
     ),
 ]
+ValidSource = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Validation or test text, source side or a table: its pairs are dropped from the "
+        "text; may be repeated, each time with a --valid-target."
+    ),
+]
+ValidTarget = Annotated[
+    list[str] | None, typer.Option(help="Target side of a --valid-source that is no table.")
+]
 SourceColumn = Annotated[int, typer.Option(min=1, help="Column of a .tsv file with the source.")]
 TargetColumn = Annotated[int, typer.Option(min=1, help="Column of a .tsv file with the target.")]
 SourceLanguage = Annotated[
@@ -73,6 +84,8 @@ def clean(
     report: Report = None,
     fix: Fix = None,
     drop: Drop = None,
+    valid_source: ValidSource = None,
+    valid_target: ValidTarget = None,
     source_column: SourceColumn = 1,
     target_column: TargetColumn = 2,
     source_field: SourceField = "source",
@@ -101,6 +114,7 @@ def clean(
             columns=(source_column - 1, target_column - 1),
             fields=(source_field, target_field),
             languages=(source_language, target_language),
+            held_out=_held_out(valid_source or [], valid_target or []),
             tell=lambda pairs: None if quiet or as_json else _tell(pairs),
         )
     except (ConfigError, DataError) as error:
@@ -111,6 +125,18 @@ def clean(
         return
     for line in done.lines():
         print(line)
+
+
+def _held_out(sources: Sequence[str], targets: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the files of each validation text."""
+    if targets and len(sources) != len(targets):
+        raise ConfigError(
+            f"--valid-source names {counted(len(sources), 'file')}, --valid-target "
+            f"{len(targets):,}.",
+            "Name both sides of each text, or tables with both by --valid-source alone.",
+        )
+    sides = (sources, targets) if targets else (sources,)
+    return list(zip(*sides, strict=True))
 
 
 def _with_options(text: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from headway.counted import counted
 
 if TYPE_CHECKING:
+    from headway.data.compression import StrPath
     from headway.data.corpus import Corpus
     from headway.data.finding import Finding
 
@@ -17,28 +18,42 @@ _SUFFIX = re.compile(r"[\w-]+")
 
 
 def how_to_clean(
-    findings: "Mapping[str, Sequence[Finding]]", corpora: "Sequence[Corpus]"
+    findings: "Mapping[str, Sequence[Finding]]",
+    corpora: "Sequence[Corpus]",
+    held_out: "Mapping[str, Sequence[StrPath]]",
 ) -> list[str]:
     """Return a closing line for each training text: the next command, and the lines that it mends.
 
-    findings: by the name of the text. A text has no line if `headway clean` without options mends
-    nothing in it.
+    findings: by the name of the text. held_out: the files of validation and test text; if training
+    text has some of their pairs, the command takes these out. A text has no line if the command
+    mends nothing in it.
     """
     from headway.data.mending.choices import Choices
 
     choices = Choices()
+    repeated = [
+        files
+        for name, files in held_out.items()
+        if any(
+            finding.id == "in-training"
+            for text, some in findings.items()
+            for finding in some
+            if text.startswith(name)
+        )
+    ]
     said = []
     for text, some in findings.items():
         if not (match := _CORPUS.match(text)):
             continue
         mended = _lines(finding for finding in some if choices.mends(finding.id))
         undecided = _lines(finding for finding in some if not choices.mends(finding.id)) - mended
-        if mended:
-            end = (
-                f"repairs or drops about {counted(len(mended), 'line')}; {len(undecided):,} more "
-                f"{'needs' if len(undecided) == 1 else 'need'} your decision."
-            )
-            said.append(f"Next: {_command(corpora[int(match[1] or 1) - 1])}\n      {end}")
+        if mended or repeated:
+            deeds = [f"repairs or drops about {counted(len(mended), 'line')}"] * bool(mended)
+            deeds += ["drops the pairs that validation or test text has"] * bool(repeated)
+            verb = "needs" if len(undecided) == 1 else "need"
+            end = f"{' and '.join(deeds)}; {len(undecided):,} more {verb} your decision."
+            command = _command(corpora[int(match[1] or 1) - 1], repeated)
+            said.append(f"Next: {command}\n      {end}")
     return said
 
 
@@ -51,16 +66,27 @@ def _lines(findings: "Iterable[Finding]") -> set[int]:
     return lines
 
 
-def _command(corpus: "Corpus") -> str:
-    """Return the command for the first files of a corpus, with the number of further files."""
+def _command(corpus: "Corpus", held_out: "Sequence[Sequence[StrPath]]") -> str:
+    """Return the command for the first files of a corpus, with the number of further files.
+
+    held_out: the texts whose pairs are dropped.
+    """
+    from headway.data.headers import USUAL_FIELDS
+
     source, *more = map(str, corpus.sources)
     stem = "cleaned" if Path(source).name.startswith("clean.") else "clean"
     words = ["headway clean --source", quote(source)]
     if corpus.targets:
         target = str(corpus.targets[0])
-        words += ["--target", quote(target), f"--out {stem}.{_two_endings(source, target)}"]
+        words += ["--target", quote(target)]
+        out = f"--out {stem}.{_two_endings(source, target)}"
     else:
-        words += [*_reading(corpus), f"--out {stem}.tsv"]
+        words += _reading(corpus)
+        out = f"--out {stem}.tsv"
+    for files in held_out:
+        for side, file in zip(USUAL_FIELDS, files, strict=False):
+            words += [f"--valid-{side}", quote(str(file))]
+    words.append(out)
     if more:
         words.append(f"(and so for {len(more):,} more)")
     return " ".join(words)

@@ -23,6 +23,8 @@ class Problem(NamedTuple):
 
 _CLEAN = "headway clean"
 _LOOK = "make sure that these are the right files, and that the sides are not exchanged"
+_HELD_OUT = f"{_CLEAN} --valid-source"
+_SOURCES = f"{_HELD_OUT} and --drop empty,duplicates,source-in-validation"
 _TOGETHER = "make sure that the two files belong together"
 _SIDES = ("source", "target")
 
@@ -75,8 +77,10 @@ _ROWS = (
     ("tokenized-{side}", "tokenize both texts or neither", ""),
     ("capitals-{side}", "use the same casing in both texts", ""),
     ("end-marks-{side}", "train on text of both kinds, or validate with text like it", ""),
-    ("in-training", "take these pairs out of the training text", ""),
-    ("source-in-training", "take these sources out of the training text", ""),
+    ("in-training", f"take these pairs out of the training text with {_HELD_OUT}", ""),
+    ("source-in-training", f"take these sources out of the training text with {_SOURCES}", ""),
+    ("in-validation", f"take these pairs out with {_HELD_OUT}", ""),
+    ("source-in-validation", f"take these sources out with {_SOURCES}", ""),
     ("duplicate-pairs", f"{_CLEAN}, or --set data.drop_duplicates=true", _CLEAN),
     ("in-corpus", "--set data.drop_duplicates=true", ""),
     ("in-corpus-of-other-tag", "make sure that both tags are intended", ""),

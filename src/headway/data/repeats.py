@@ -75,6 +75,31 @@ class Repeats:
         return [finding for finding in findings if finding.count]
 
 
+class HeldOut:
+    """Finds the training pairs that are in validation or test text."""
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        """Remember the pairs of that text; one with an empty side does not count."""
+        self._pairs = {pair for pair in (pair.comparable() for pair in pairs) if all(pair)}
+        self._sources = {pair.source for pair in self._pairs}
+
+    def findings(self, pairs: Sequence[Pair]) -> list[Finding]:
+        """Return findings on training text: equal pairs, and sources with other targets."""
+        same: list[int] = []
+        same_source: list[int] = []
+        for line, pair in enumerate((pair.comparable() for pair in pairs), start=1):
+            if pair in self._pairs:
+                same.append(line)
+            elif pair.source in self._sources:
+                same_source.append(line)
+        source = "source is in the validation text, with another translation"
+        findings = [
+            on_lines("in-validation", "pair is in the validation text too", same),
+            on_lines("source-in-validation", source, same_source),
+        ]
+        return [finding for finding in findings if finding.count]
+
+
 class _Known(NamedTuple):
     tag: str
     digests: Digests

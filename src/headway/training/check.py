@@ -15,6 +15,7 @@ from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
 from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
+from headway.data.compression import StrPath
 from headway.data.corpus import Corpus
 from headway.data.finding import Finding
 from headway.data.harmless import line_ends, marked_files
@@ -44,7 +45,7 @@ from headway.training.settings import check_settings, remarks
 from headway.training.start_from import open_start
 from headway.training.stream import BatchStream
 from headway.training.text_check import CorpusShare, Unknown, findings, shares, unknown
-from headway.training.texts import Texts, read_texts, ways_to_validate
+from headway.training.texts import Texts, held_out_files, read_texts, ways_to_validate
 from headway.training.tokenizers import FoundTokenizers, find_tokenizers
 from headway.training.update import TrainingStep
 
@@ -90,6 +91,8 @@ class RunCheck:
     """On settings that are possible but hardly intended, or slow."""
     read: list[Corpus]
     """The training text."""
+    held_out: dict[str, tuple[StrPath, ...]]
+    """The files of validation and test text."""
     problem: VocabularyTooLargeError | None
     """The error of training if the text gives too few pieces; all else is for those it gives."""
 
@@ -184,6 +187,7 @@ def check_run(
             *harmless,
         ],
         read=texts.corpora,
+        held_out=held_out_files(config.data),
         problem=problem,
     )
 

@@ -5,10 +5,13 @@ text that is tokenized already.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 
+from headway.config.data import DataConfig
 from headway.config.evaluation import EvaluationConfig
 from headway.config.run import RunConfig
 from headway.data.exchanged import exchanged_as_a_whole, on_the_wrong_side
+from headway.data.finding import on_lines
 from headway.data.form import Form
 from headway.data.survey import Scripts, main_scripts, misalignments, other_scripts
 from headway.data.tokenizer import UNK_ID
@@ -16,8 +19,9 @@ from headway.data.two_languages import TwoLanguages
 from headway.evaluation.metrics import tokenized_remark
 from headway.training.diagnosis import TrainingProblem
 from headway.training.prepare import PreparedRun
-from headway.training.text_check import Looked, is_held_out, looked_at
+from headway.training.text_check import LOOKED_AT, Looked, is_held_out, looked_at
 from headway.training.text_statistics import Pairs, piece_counts
+from headway.training.texts import Texts, untag
 
 _NAMED = 3  # stretches
 _FEWEST = 3  # lines that are reported
@@ -32,10 +36,35 @@ def text_findings(prepared: PreparedRun, compares: bool) -> list[TrainingProblem
     looked = looked_at(config.data, texts, _COMPARED) if compares else ()
     compared = (text for text in looked if not is_held_out(text.name, texts))
     return [
+        *(trained_on_findings(config.data, texts) if compares else ()),
         *suspicious_findings(compared, drops_exchanged=config.data.drop_exchanged),
         *unknown_findings({"training": encoded.train, "validation": encoded.valid}, config),
         *tokenized_finding([pair.target for pair in texts.valid], config.evaluation),
     ]
+
+
+def trained_on_findings(data: DataConfig, texts: Texts) -> Iterator[TrainingProblem]:
+    """Find validation and test text that is in the first million training pairs too."""
+    held_out = {"test": texts.test}
+    if texts.valid_lines is None:
+        held_out = {"validation": texts.valid} | held_out
+    compared = {
+        name: [pair.comparable() for pair in untag(data.tag, pairs)]
+        for name, pairs in held_out.items()
+    }
+    known = {pair for pairs in compared.values() for pair in pairs if all(pair)}
+    train = islice(chain.from_iterable(texts.corpora), LOOKED_AT if known else 0)
+    shared = known.intersection(pair.comparable() for pair in train)
+    for name, pairs in compared.items():
+        lines = [line for line, pair in enumerate(pairs, start=1) if pair in shared]
+        if lines:
+            finding = on_lines("in-training", "pair is in the training text too", lines)
+            yield TrainingProblem(
+                f"trained on, {name}",
+                f"{name.capitalize()} text: {finding}. Its scores are too good. `headway clean "
+                "--valid-source … --valid-target …` takes such pairs out of the training text, and "
+                "`headway check` prints the whole command.",
+            )
 
 
 def suspicious_findings(

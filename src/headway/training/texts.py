@@ -221,6 +221,20 @@ def read_split(data: DataConfig, source: str, target: str) -> list[Pair]:
     return [_tagged(data.tag, pair) for pair in pairs]
 
 
+def held_out_files(data: DataConfig) -> dict[str, tuple[StrPath, ...]]:
+    """Return the files of validation and test text by name: both sides, or a table."""
+    folder = Path(data.directory)
+    named = {
+        "validation": (data.valid_source, data.valid_target),
+        "test": (data.test_source, data.test_target),
+    }
+    return {
+        text: tuple(name if is_dataset(name) else folder / name for name in names if name)
+        for text, names in named.items()
+        if names[0]
+    }
+
+
 def _tagged(tag: str, pair: Pair) -> Pair:
     return Pair(f"{tag} {pair.source}", pair.target) if tag else pair
 

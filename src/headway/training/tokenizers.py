@@ -51,7 +51,7 @@ def find_tokenizers(
         with reporter.preparing("Training a tokenizer") as show:
             pairs = _CountedPairs(chain.from_iterable(texts.corpora), show)
             sides = build_tokenizers(tokenizer, pairs, config.training.seed, data.tags)
-        return FoundTokenizers(sides, _summary(tokenizer, pairs.count))
+        return FoundTokenizers(sides, _summary(tokenizer, pairs.with_text))
 
     if tokenizer.source_model:
         sides = build_tokenizers(tokenizer, (), config.training.seed, data.tags)
@@ -72,11 +72,11 @@ def find_tokenizers(
 
 
 def _summary(config: TokenizerConfig, pairs: int) -> str:
-    """Return one sentence about trained tokenizers."""
+    """Return one sentence about trained tokenizers; pairs: those with text on a side."""
     sampled = f", {config.sample_pairs:,} of them sampled" if pairs > config.sample_pairs else ""
     return (
-        f"Tokenizer: {config.kind}, {config.vocabulary_size:,} pieces, trained on "
-        f"{counted(pairs, 'pair')}{sampled}."
+        f"Tokenizer: {config.kind}, {config.vocabulary_size:,} pieces, trained on the text of "
+        f"{counted(pairs, 'pair')}{sampled}, before any is dropped."
     )
 
 
@@ -120,10 +120,12 @@ class _CountedPairs:
         self.pairs = pairs
         self.show = show
         self.count = 0
+        self.with_text = 0
 
     def __iter__(self) -> Iterator[Pair]:
         for pair in self.pairs:
             self.count += 1
+            self.with_text += any(map(str.strip, pair))
             yield pair
             if self.count % _SHOWN == 0:
                 self.show(self.count)

@@ -72,13 +72,15 @@ def test_the_report_for_people(run, config: Path) -> None:
     overlap = (
         "  pair is in the training text too: 1 (line 1) → take these pairs out of the training"
     )
-    assert f"{overlap} text" in lines
+    assert f"{overlap} text with headway clean --valid-source" in lines
     assert any(line.startswith("Training: 7 steps, 7.0 epochs, float32") for line in lines)
     assert any("headway train --minutes N" in line for line in lines)
     folder = config.parent
     assert lines[-2:] == [
-        f"Next: headway clean --source {folder}/a.ko --target {folder}/a.en --out clean.{{ko,en}}",
-        "      repairs or drops about 2 lines; 0 more need your decision.",
+        f"Next: headway clean --source {folder}/a.ko --target {folder}/a.en "
+        f"--valid-source {folder}/v.ko --valid-target {folder}/v.en --out clean.{{ko,en}}",
+        "      repairs or drops about 2 lines and drops the pairs that validation or test text "
+        "has; 0 more need your decision.",
     ]
     assert sorted(config.parent.iterdir()) == before
 

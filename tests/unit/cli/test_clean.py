@@ -180,3 +180,18 @@ def test_older_text_that_is_replaced_is_named(run, messy: Path) -> None:
     assert first.splitlines()[1] == "Replaced older text in c.de."
     assert second.splitlines()[1] == "Replaced older text in c.en, c.de, c.removed.tsv."
     assert Path("c.de").read_text() == "eins & zwei\nthree\n"
+
+
+def test_validation_text_is_named_once_or_several_times(run, messy: Path) -> None:
+    (messy / "v.en").write_text("three\n")
+    (messy / "v.de").write_text("three\n")
+    named = "--valid-source v.en --valid-target v.de --valid-source a.en --valid-target a.de"
+    status, printed, err = run("clean", "a.en", "a.de", *f"--out c.tsv {named}".split())
+    assert status == 1, err
+    assert "No pair would be left: 2 of 3 pairs would be dropped as in-validation." in err
+    status, printed, err = run("clean", "a.en", "a.de", *f"--out c.tsv {named[:42]}".split())
+    assert status == 0, err
+    assert "  in-validation: 1 dropped" in printed.splitlines()
+    status, _, err = run("clean", "a.en", "a.de", *f"--out c.tsv {named[:62]}".split())
+    assert status != 0
+    assert "--valid-source names 2 files, --valid-target 1." in err

@@ -34,7 +34,7 @@ from headway.data.problems import problems
 )
 def test_the_command_names_the_files_and_how_they_are_read(corpus: Corpus, command: str) -> None:
     found = {"training": [on_lines("empty-source", "empty source", [3])]}
-    line = how_to_clean(found, [corpus])[0].splitlines()[0]
+    line = how_to_clean(found, [corpus], {})[0].splitlines()[0]
     assert line == f"Next: {command}"
 
 
@@ -50,10 +50,38 @@ def test_a_line_is_counted_once_and_under_what_clean_does() -> None:
     }
     corpora = [Corpus((f"{n}.en",), (f"{n}.ko",)) for n in (1, 2)]
 
-    assert how_to_clean(found, corpora) == [
+    assert how_to_clean(found, corpora, {"validation": ("v.en", "v.ko")}) == [
         "Next: headway clean --source 2.en --target 2.ko --out clean.{en,ko}\n"
         "      repairs or drops about 4 lines; 1 more needs your decision."
     ]
+
+
+@pytest.mark.parametrize(
+    ("ids", "deeds"),
+    [
+        ([], "drops the pairs that validation or test text has; 0 more need"),
+        (["copies"], "drops the pairs that validation or test text has; 1 more needs"),
+        (["spaces-source"], "repairs or drops about 1 line and drops the pairs that validation or"),
+    ],
+)
+def test_pairs_of_validation_text_are_taken_out_by_the_command(ids: list[str], deeds: str) -> None:
+    found = {
+        "training": [on_lines(id, id, [5]) for id in ids],
+        "validation, first 1,000,000 pairs": [on_lines("in-training", "in training", [3])],
+        "test": [on_lines("in-training", "in training", [2, 4])],
+    }
+    held_out = {"validation": ("d/a v.en", "d/v.ko"), "test": ("t.en", "t.ko")}
+    (said,) = how_to_clean(found, [Corpus(("a.en",), ("a.ko",))], held_out)
+    assert said.startswith(
+        "Next: headway clean --source a.en --target a.ko --valid-source 'd/a v.en' "
+        "--valid-target d/v.ko --valid-source t.en --valid-target t.ko --out clean.{en,ko}\n"
+        f"      {deeds}"
+    )
+    del found["validation, first 1,000,000 pairs"]
+    (said,) = how_to_clean(found, [Corpus(("a.tsv",), ())], {"test": ("t.tsv",)})
+    assert said.startswith(
+        "Next: headway clean --source a.tsv --valid-source t.tsv --out clean.tsv\n"
+    )
 
 
 def test_remedies_name_clean_without_options_for_what_it_mends_without_them() -> None:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from headway.data.corpus import Pair
 from headway.data.finding import Finding
-from headway.data.repeats import Repeats, repeats
+from headway.data.repeats import HeldOut, Repeats, repeats
+from headway.data.survey import overlap
 
 PAIRS = st.lists(st.builds(Pair, st.sampled_from(["", "a", "b"]), st.sampled_from(["", "x", "y"])))
 SHARED = "target that many different sources share"
@@ -124,3 +125,17 @@ def test_what_is_the_same_in_both_languages_may_be_under_two_tags() -> None:
     found = of_corpora(([name], "<2de>"), ([name], "<2nl>"), ([name], "<2nl>"))
 
     assert [finding.problem for finding in found] == ["pair is in corpus 2 too"]
+
+
+@given(PAIRS, PAIRS)
+def test_pairs_of_validation_text_are_found_from_both_texts(
+    train: list[Pair], held_out: list[Pair]
+) -> None:
+    """A pair is in both texts, whichever of the two is searched."""
+    found = {finding.id: finding.lines for finding in HeldOut(held_out).findings(train)}
+    whole = {finding.id: finding.lines for finding in overlap(train, held_out)}
+    in_both = {train[line - 1] for line in found.get("in-validation", ())}
+    assert in_both == {held_out[line - 1] for line in whole.get("in-training", ())}
+    sources = {train[line - 1].source for line in found.get("source-in-validation", ())}
+    for line in whole.get("source-in-training", ()):
+        assert held_out[line - 1].source in sources | {pair.source for pair in in_both}

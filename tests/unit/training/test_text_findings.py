@@ -1,6 +1,7 @@
 """A run names sides of its text that are moved, exchanged or foreign, with harm and remedy."""
 
 import random
+from pathlib import Path
 
 import pytest
 
@@ -9,9 +10,16 @@ from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import UNK_ID
 from headway.training.text_check import Looked
-from headway.training.text_findings import _unknown_pieces, suspicious_findings, unknown_findings
+from headway.training.text_findings import (
+    _unknown_pieces,
+    suspicious_findings,
+    trained_on_findings,
+    unknown_findings,
+)
+from headway.training.texts import read_texts
 
 from ..data.made_languages import exchanged, translations
+from .conftest import TWO, MakeConfig
 
 
 def test_stretches_of_each_text_that_are_moved_are_named() -> None:
@@ -188,3 +196,29 @@ def test_unknown_pieces_are_said_above_one_in_a_hundred() -> None:
     assert found.problem == "unknown pieces, validation source"
     assert "1.3% of the pieces" in found.message
     assert found.message.endswith("In another run: do it.")
+
+
+def test_validation_and_test_pairs_that_are_trained_on_are_counted(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    for side in ("source", "target"):
+        lines = (data_folder / f"train.{side}").read_text().splitlines()
+        (data_folder / f"valid.{side}").write_text(f"new\n{lines[3]} \n{lines[5]}\n\n")
+        (data_folder / f"train.{side}").write_text("\n".join([*lines, "", lines[3], ""]))
+    (data_folder / "test.tsv").write_text("seven\tnew\n")
+    settings = make_config(data={"test_source": "test.tsv"}).data
+
+    (found,) = trained_on_findings(settings, read_texts(settings))
+
+    assert found.problem == "trained on, validation"
+    assert found.message.startswith(
+        "Validation text: pair is in the training text too: 2 (lines 2, 3). Its scores are too "
+    )
+    tags = {key: value for key, value in TWO.items() if key != "corpora"}
+    corpora = [{"source": "train.source", "target": "train.target", "tag": "<back>"}]
+    tagged = make_config(data={**tags, "corpora": corpora}).data
+    assert [each.message for each in trained_on_findings(tagged, read_texts(tagged))] == [
+        found.message
+    ]
+    held_out = make_config(data={"valid_source": "", "valid_target": "", "hold_out": 3}).data
+    assert not list(trained_on_findings(held_out, read_texts(held_out)))

@@ -129,9 +129,15 @@ def test_a_kind_that_a_given_model_of_pieces_has_not_is_said_to_be_unused(
     ]
 
 
-def test_a_trained_tokenizer_is_summed_up(make_config: MakeConfig) -> None:
+def test_a_trained_tokenizer_is_summed_up(make_config: MakeConfig, data_folder: Path) -> None:
     config = make_config(tokenizer={"sample_pairs": 20})
+    for side, more in (("source", "\n\n"), ("target", " \none\n")):
+        with (data_folder / f"train.{side}").open("a") as file:
+            file.write(more)  # a blank pair, which gives the tokenizer no text, and half a pair
 
     found = find_tokenizers(config, read_texts(config.data))
 
-    assert found.remarks == ["Tokenizer: word, 30 pieces, trained on 32 pairs, 20 of them sampled."]
+    assert found.remarks == [
+        "Tokenizer: word, 30 pieces, trained on the text of 33 pairs, 20 of them sampled, before "
+        "any is dropped."
+    ]

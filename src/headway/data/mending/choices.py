@@ -30,7 +30,11 @@ _OF_WHOLE_TEXTS = (
     *("in-training", "source-in-training", "in-corpus"),
 )
 _SIDES = ("-source", "-target")
-_SAFE = frozenset({"empty-source", "empty-target", "duplicate-pairs"})
+_DROPPED = frozenset({"empty-source", "empty-target", "duplicate-pairs"})
+IN_VALIDATION = "in-validation"
+OF_VALIDATION = frozenset({IN_VALIDATION, "source-in-validation"})
+"""The findings that need validation text."""
+_SAFE = _DROPPED | {IN_VALIDATION}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class Choices:
     fixed: frozenset[str] = frozenset(
         {"mojibake", "html-codes", "decomposed", "spaces", "misaligned", "exchanged"}
     )
-    dropped: frozenset[str] = _SAFE
+    dropped: frozenset[str] = _DROPPED
 
     @classmethod
     def of(cls, fix: Iterable[str] | None = None, drop: Iterable[str] | None = None) -> "Choices":
@@ -73,7 +77,7 @@ class Choices:
         return self.fixes(id) or self.drops(id)
 
     def drops_safely(self) -> bool:
-        """Return True if only empty and repeated pairs are dropped, so no new findings appear."""
+        """Return True if only empty, repeated and held-out pairs go, so no new findings appear."""
         return self.dropped <= _SAFE
 
 
@@ -95,7 +99,7 @@ def remedy(id: str, choices: Choices) -> str:
                 return f"--fix {name}"
     if not can_be_dropped(id) or choices.drops(id):
         return ""
-    return f"--drop {id}" if id in _SAFE else f"--drop empty,duplicates,{id}"
+    return f"--drop {id}" if id in _DROPPED else f"--drop empty,duplicates,{id}"
 
 
 def can_be_dropped(id: str) -> bool:

@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 
 from headway.data.composition import composed
 from headway.data.corpus import Pair
-from headway.data.finding import Finding
+from headway.data.finding import Finding, by_harm
 from headway.data.harmless import outer_characters
 from headway.data.html_codes import decoded
 from headway.data.mending.change import Change
 from headway.data.mending.choices import Choices
 from headway.data.misaligned import misaligned
 from headway.data.mojibake import undone
+from headway.data.repeats import HeldOut
 from headway.data.spaces import with_plain_spaces
 from headway.data.stretches import Stretch
 from headway.data.survey import survey
@@ -79,13 +80,16 @@ class MendedText:
         self.lines = [self.lines[row] for row in kept]
 
 
-def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> MendedText:
+def mend(
+    pairs: Sequence[Pair], first_line: int, choices: Choices, held_out: HeldOut | None = None
+) -> MendedText:
     """Return the pairs after all repairs and drops, with each change and the remaining findings.
 
     Characters are repaired first, then exchanged sides, then shifted stretches, because dropping a
     line would shift the lines after it. Then lines are dropped, three times at most, because
-    without them others may be unusual. If only empty and repeated pairs are dropped, no new
-    findings appear, and the text is not surveyed again.
+    without them others may be unusual. If only empty, repeated and held-out pairs are dropped, no
+    new findings appear, and the text is not surveyed again. held_out: finds the pairs that are in
+    validation text.
     """
     text = MendedText(
         [pair.stripped() for pair in pairs],
@@ -97,6 +101,8 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> MendedText
     _repair_characters(text, choices)
     while True:
         findings = survey(text.pairs)
+        if held_out:
+            findings = by_harm([*findings, *held_out.findings(text.pairs)])
         exchanged = {
             row
             for finding in findings
@@ -133,6 +139,13 @@ def mend(pairs: Sequence[Pair], first_line: int, choices: Choices) -> MendedText
             return text
         text.drop(gone)
         dropped += 1
+
+
+def with_repaired_characters(pairs: Sequence[Pair], choices: Choices) -> list[Pair]:
+    """Return the pairs after the chosen repairs of characters, in their order."""
+    text = MendedText([pair.stripped() for pair in pairs], list(range(len(pairs))))
+    _repair_characters(text, choices)
+    return text.pairs
 
 
 def _examples(finding: Finding, rows: Sequence[int]) -> Sequence[int]:

@@ -1,8 +1,8 @@
 """Clean parallel text in files, a million pairs at a time."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -15,7 +15,13 @@ from headway.data.duplicates import Seen
 from headway.data.harmless import with_byte_order_mark
 from headway.data.headers import USUAL_FIELDS
 from headway.data.mending.change import HEAD
-from headway.data.mending.choices import Choices, can_be_dropped, remedy
+from headway.data.mending.choices import (
+    IN_VALIDATION,
+    OF_VALIDATION,
+    Choices,
+    can_be_dropped,
+    remedy,
+)
 from headway.data.mending.files import (
     PairWriter,
     check_places,
@@ -23,12 +29,18 @@ from headway.data.mending.files import (
     named_log,
     named_outputs,
 )
-from headway.data.mending.reading import chosen_languages, read_input, unequal_files
-from headway.data.mending.rounds import EXAMPLES, MendedText, mend
+from headway.data.mending.reading import Sides, chosen_languages, read_input, unequal_files
+from headway.data.mending.rounds import (
+    EXAMPLES,
+    MendedText,
+    mend,
+    with_repaired_characters,
+)
 from headway.data.output import OutputFile, opened, replaced
 from headway.data.pair_rules import digests
 from headway.data.problems import problem_of
-from headway.errors import DataError, shown
+from headway.data.repeats import HeldOut
+from headway.errors import ConfigError, DataError, shown
 
 AT_ONCE = 1_000_000
 """Number of pairs that are examined together, the same as in `headway check`."""
@@ -156,6 +168,7 @@ def clean_text(
     columns: tuple[int, int] = (0, 1),
     fields: tuple[str, str] = USUAL_FIELDS,
     languages: tuple[str, str] = ("", ""),
+    held_out: Iterable[Sequence[StrPath]] = (),
     tell: Callable[[int], None] = lambda pairs: None,
 ) -> CleanedText:
     """Write cleaned text and a log of each change, and return the counts.
@@ -179,20 +192,24 @@ def clean_text(
         fields: The two fields of records.
         languages: Those of source and target in a .tmx, .csv or .tsv file. An empty language comes
             from the names of two outputs, or from a .tmx of exactly two languages, source first.
+        held_out: Validation and test text, each in one file or two; the pairs that are there are
+            dropped, whatever `drop` says.
         tell: Called with the number of pairs that are done.
 
     Raises:
         ConfigError: For unknown names, or an output that is an input.
         DataError: For text that cannot be read, or cannot be written in the form of `out`.
     """
-    choices = Choices.of(fix, drop)
+    choices = _with_held_out(Choices.of(fix, drop), held_out := list(held_out))
     source, target = named_inputs(source, target)
     outputs = named_outputs(out)
     log = named_log(report, outputs)
     check_places((source, target), [*outputs, log])
     writer, changes = PairWriter(outputs), OutputFile(log, "--report")
     done = CleanedText([str(path) for path in outputs], str(log))
-    reading = read_input(source, target, columns, fields, chosen_languages(languages, outputs))
+    wanted = chosen_languages(languages, outputs)
+    reading = read_input(source, target, columns, fields, wanted)
+    known = _read_held_out(held_out, columns, fields, wanted, choices)
     done.remarks = reading.remarks
     if marked := with_byte_order_mark(filter(None, (source, target))):
         done.trimmed["byte-order-marks"] = len(marked)
@@ -201,7 +218,7 @@ def clean_text(
         if remark := replaced([*writer.files, changes]):
             done.remarks.append(remark)
         pairs = unequal.pairs() if unequal else reading.pairs
-        for count, text in _mended(pairs, reading.first_line, choices):
+        for count, text in _mended(pairs, reading.first_line, choices, known):
             if unequal:
                 unequal.check(text)
             if not done.pairs:  # the first block; empty input has none
@@ -224,6 +241,46 @@ def clean_text(
     return done
 
 
+def _with_held_out(choices: Choices, held_out: Sequence[Sequence[StrPath]]) -> Choices:
+    """Return choices that drop the pairs of held-out text, if there is any.
+
+    Raises ConfigError if the choices need such text and there is none.
+    """
+    if held_out:
+        return replace(choices, dropped=choices.dropped | {IN_VALIDATION})
+    if named := sorted(choices.dropped & OF_VALIDATION):
+        raise ConfigError(
+            f"The finding to drop '{named[0]}' needs validation text, and none is given.",
+            "Name its files with --valid-source and --valid-target, in Python with held_out.",
+        )
+    return choices
+
+
+def _read_held_out(
+    texts: Sequence[Sequence[StrPath]],
+    columns: tuple[int, int],
+    fields: Sides,
+    wanted: Sides,
+    choices: Choices,
+) -> HeldOut | None:
+    """Return the finder of pairs that are in these texts, which are read like the training text.
+
+    Training text is compared after its repairs, so the pairs count with and without these.
+    """
+    if not texts:
+        return None
+    pairs: list[Pair] = []
+    for files in texts:
+        if not 1 <= len(files) <= 2:
+            raise ConfigError(
+                f"A validation text has {counted(len(files), 'file')}, but one or two are needed.",
+                "Name a file for each side, or a table with both.",
+            )
+        source, target = named_inputs(files[0], files[1] if len(files) == 2 else None)
+        pairs += read_input(source, target, columns, fields, wanted).pairs
+    return HeldOut([*pairs, *with_repaired_characters(pairs, choices)])
+
+
 def _nothing_left(done: CleanedText) -> DataError:
     """Return the error of a text whose pairs would all be dropped."""
     id = max(done.dropped, key=done.dropped.__getitem__)
@@ -238,12 +295,12 @@ def _nothing_left(done: CleanedText) -> DataError:
 
 
 def _mended(
-    pairs: Iterator[Pair], first_line: int, choices: Choices
+    pairs: Iterator[Pair], first_line: int, choices: Choices, held_out: HeldOut | None
 ) -> Iterator[tuple[int, MendedText]]:
     """Yield blocks of cleaned pairs, each with the number of pairs that were read for it."""
     seen = Seen()
     while block := list(islice(pairs, AT_ONCE)):
-        text = mend(block, first_line, choices)
+        text = mend(block, first_line, choices, held_out)
         if choices.drops(_DUPLICATE):
             _drop_seen(text, seen)
         yield len(block), text

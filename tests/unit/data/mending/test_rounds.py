@@ -13,6 +13,7 @@ from headway.data.mending import rounds
 from headway.data.mending.choices import Choices, can_be_dropped, remedy
 from headway.data.mending.rounds import MendedText, mend, partners
 from headway.data.problems import problems
+from headway.data.repeats import HeldOut
 from headway.data.stretches import Stretch
 from headway.data.survey import survey
 
@@ -230,6 +231,9 @@ def test_decomposed_text_is_composed_and_its_repetitions_are_dropped() -> None:
     assert [(change.line, change.id) for change in kept.changes] == [(2, "duplicate-pairs")]
 
 
+HELD_OUT = HeldOut([Pair("abb", "acc"), Pair("ab", "ad")])
+
+
 def _messy() -> list[list[Pair]]:
     """Return texts that together have every finding on single lines."""
     shifted = sentences(200)
@@ -265,14 +269,14 @@ def test_the_options_for_lines_that_are_left_repair_or_drop_them() -> None:
     left: set[str] = set()
     for pairs in _messy():
         for fix, drop in ((None, None), ([], [])):
-            text = mend(pairs, 1, Choices.of(fix, drop))
+            text = mend(pairs, 1, Choices.of(fix, drop), HELD_OUT)
             left |= text.left.keys()
             options = {id: remedy(id, Choices.of(fix, drop)).split() for id in text.left}
             for kind in {kind for kind, _ in options.values()}:
                 names = {name for each, listed in options.values() if each == kind
                          for name in listed.split(",")}  # fmt: skip
                 chosen = (names, drop) if kind == "--fix" else (fix, names)
-                after = mend(pairs, 1, Choices.of(*chosen))
+                after = mend(pairs, 1, Choices.of(*chosen), HELD_OUT)
                 changed = {change.line for change in after.changes if change not in text.changes}
                 for change in text.remaining:
                     assert options[change.id][0] != kind or change.line in changed, change.id

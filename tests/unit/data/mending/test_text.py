@@ -175,3 +175,25 @@ def test_what_is_taken_off_the_ends_of_text_is_counted(tmp_path: Path) -> None:
         "0\tcarriage-returns\trepaired\t3 lines repaired\t\t\t",
         "0\touter-spaces\trepaired\t1 line repaired\t\t\t",
     ]
+
+
+def test_pairs_of_validation_text_are_dropped_after_repairs(tmp_path: Path) -> None:
+    source, target = _files(tmp_path)
+    (tmp_path / "v.tsv").write_text("Q&A\tFragen & mehr\n\ttwo\nvier 5\tfour\n")
+    (tmp_path / "t.de").write_text("gleich\n")
+    (tmp_path / "t.en").write_text("gleich \n")
+    texts = [(tmp_path / "v.tsv",), (tmp_path / "t.de", tmp_path / "t.en")]
+
+    done = headway.clean_text(source, target, out=tmp_path / "c.tsv", held_out=texts, drop=[])
+
+    assert done.dropped == {"in-validation": 2}
+    assert (done.kept, done.left["source-in-validation"]) == (4, 1)
+    log = Path(done.log).read_text(encoding="utf-8")
+    assert "3\tin-validation\tdropped\tQ&A\tFragen & mehr" in log
+    drop = done.options["source-in-validation"].removeprefix("--drop ").split(",")
+    done = headway.clean_text(source, target, out=tmp_path / "d.tsv", held_out=texts, drop=drop)
+    assert read_pairs(tmp_path / "d.tsv") == [Pair("eins", "one")]
+    with pytest.raises(ConfigError, match="'source-in-validation' needs validation text"):
+        headway.clean_text(source, target, out=tmp_path / "d.tsv", drop=drop)
+    with pytest.raises(ConfigError, match="has 3 files, but one or two"):
+        headway.clean_text(source, target, out=tmp_path / "d.tsv", held_out=[("a", "b", "c")])
