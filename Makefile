@@ -38,7 +38,7 @@ $(KERAS_VENV)/.installed: pyproject.toml constraints.txt
 		--editable '.[keras]' tensorflow-cpu jax hypothesis pytest pytest-xdist
 	touch $@
 
-test-browser: $(VENV)/.browser runs/demo  ## Run the explorer's tests in Chromium.
+test-browser: $(VENV)/.browser runs/demo build/docs/index.html  ## Run the tests of explorer and site in Chromium.
 	$(BROWSE) tests/browser -o python_files='check_*.py'
 
 test-device: install  ## Compare a GPU with the CPU: training, translation, inspection (DEVICE=cuda or mps).
@@ -56,6 +56,9 @@ docs: $(VENV)/.docs runs/demo  ## Build the site in both languages, with every c
 
 notebooks: $(VENV)/.docs runs/demo  ## Write docs/notebooks anew from the ten pages.
 	$(BIN)/python docs/site/notebooks.py
+
+build/docs/index.html:
+	$(MAKE) docs
 
 $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'

@@ -22,11 +22,11 @@ extensions = [
     "catalog_table",
     "korean_search",
     "languages",
-    "mathml",
+    "formulas",
     "public_names",
 ]
 # Of others; ours rewrite a page before MyST-NB reads it.
-extensions += ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions += ["myst_nb", "sphinx.ext.autodoc"]
 
 source_suffix = {".md": "myst-nb"}
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist", "dollarmath"]
@@ -67,6 +67,7 @@ html_sidebars = {
 }
 
 nitpicky = True
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_inherit_docstrings = False

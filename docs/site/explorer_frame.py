@@ -73,11 +73,12 @@ class ExplorerFrame(SphinxDirective):
             raise self.error(str(problem)) from problem
         up = "../" * (self.env.docname.count("/") + 1)
         target = escape(f"{up}{PAGE}{address}")
+        bare = escape(f"{up}{PAGE}{address}&bare=1")
         title, large = _WORDS[language]
         title = escape(title.format(address.removeprefix("#/").partition("?")[0]))
         height = self.options.get("height", 640)
         html = (
-            f'<figure class="explorer"><iframe src="{target}" title="{title}" loading="lazy" '
+            f'<figure class="explorer"><iframe src="{bare}" title="{title}" loading="lazy" '
             f'height="{height}"></iframe><figcaption><a href="{target}" target="_blank" '
             f'rel="noopener">{large}</a></figcaption></figure>'
         )

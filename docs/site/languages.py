@@ -8,9 +8,22 @@ from typing import Any
 from repository_files import publish
 from sphinx.application import Sphinx
 from sphinx.errors import ExtensionError
+from sphinx.locale import _ as translated_by_sphinx
 
 NAMES = {"en": "English", "ko": "한국어"}
 
+# What furo says and its translations lack.
+_KOREAN = {
+    "Back to top": "맨 위로",
+    "Home": "홈",
+    "Next": "다음",
+    "On this page": "이 페이지의 내용",
+    "Previous": "이전",
+    "Skip to content": "본문으로 건너뛰기",
+    "Toggle Light / Dark / Auto color theme": "밝은 색, 어두운 색, 시스템 설정 바꾸기",
+    "Toggle site navigation sidebar": "사이트 메뉴 여닫기",
+    "Toggle table of contents sidebar": "차례 여닫기",
+}
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((\.\./[^)#\s]*)(#[^)\s]*)?\)")
 _FENCE = re.compile(r"^(`{3,})[^\n]*\n.*?^\1[ ]*$", flags=re.DOTALL | re.MULTILINE)
 
@@ -71,6 +84,13 @@ def _switch(
         for language in NAMES
     }
     context["language_names"] = NAMES
+    if app.config.language == "ko":
+        context["_"] = lambda words: _KOREAN.get(words) or translated_by_sphinx(words)
+    # Sphinx gives the headings of the navigation no level, which screen readers need.
+    tree = context.get("furo_navigation_tree", "")
+    context["furo_navigation_tree"] = tree.replace(
+        'role="heading"', 'role="heading" aria-level="2"'
+    )
 
 
 def _check_language(app: Sphinx, config: Any) -> None:
@@ -82,5 +102,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Rewrite links when pages are read, and prepare the switch when they are written."""
     app.connect("config-inited", _check_language)
     app.connect("source-read", _rewrite)
-    app.connect("html-page-context", _switch)
+    app.connect("html-page-context", _switch, priority=900)  # after furo
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

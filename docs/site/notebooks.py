@@ -23,6 +23,7 @@ from explorer_frame import SENTENCE
 from nbclient import NotebookClient
 
 DOCS = ROOT / "docs"
+MAX_BYTES = 300_000
 INSTALL = """\
 # The path leads to the folder of Headway's source: from docs/notebooks/en/, three levels up.
 %pip install --quiet "../../..[plot,serve]"
@@ -41,6 +42,7 @@ _FENCE = re.compile(
 )
 _OPTION = re.compile(r"\A(?::(?P<name>[\w-]+):[ ]*(?P<value>[^\n]*)\n)")
 _LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+_ANCHOR = re.compile(r"^\(([\w-]+)\)=$", flags=re.MULTILINE)
 _VALUE = re.compile(r"\{glue:text\}`([^`]+)`")
 
 
@@ -48,12 +50,13 @@ def main() -> int:
     """Write the notebooks of all pages that exist."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, default=ROOT / "runs" / "demo")
+    parser.add_argument("--only", help="one page, such as 04")
     arguments = parser.parse_args()
     os.environ["HEADWAY_DEMONSTRATION"] = str(arguments.model.resolve())
     for language in ("en", "ko"):
         for name in PAPER:
             page = DOCS / language / "paper" / f"{name}.md"
-            if page.is_file():
+            if page.is_file() and arguments.only in (None, name[:2]):
                 target = DOCS / "notebooks" / language / f"{name[:2]}.ipynb"
                 write(page, target)
                 print(f"{target.relative_to(ROOT)}: {target.stat().st_size / 1000:.0f} kB")
@@ -64,14 +67,18 @@ def write(page: Path, target: Path) -> None:
     """Make, run and write the notebook of one page."""
     notebook = notebook_of(page, target)
     with TemporaryDirectory() as folder:
-        run = nbformat.from_dict(notebook)
-        run.cells = [cell for cell in run.cells if "no-run" not in _tags(cell)]
+        run = nbformat.v4.new_notebook(metadata=notebook.metadata)
+        run.cells = [cell for cell in notebook.cells if "no-run" not in _tags(cell)]
         NotebookClient(
             run, timeout=300, kernel_name="python3", resources={"metadata": {"path": folder}}
         ).execute()
     _fill(notebook)
     target.parent.mkdir(parents=True, exist_ok=True)
     text = nbformat.writes(notebook) + "\n"
+    if len(text.encode()) > MAX_BYTES:
+        raise ValueError(
+            f"{target} would have {len(text.encode()):,} bytes; at most {MAX_BYTES:,}."
+        )
     target.write_text(text, encoding="utf-8")
 
 
@@ -142,7 +149,8 @@ def _markdown(words: str, page: Path, target: Path) -> list[Any]:
         path = posixpath.normpath(posixpath.join(base, found[1]))
         return f"]({path}{found[2] or ''})"
 
-    return [nbformat.v4.new_markdown_cell(_LINK.sub(link, words).strip("\n"))]
+    words = _ANCHOR.sub(r'<a id="\1"></a>', _LINK.sub(link, words))
+    return [nbformat.v4.new_markdown_cell(words.strip("\n"))]
 
 
 def _shown(head: str, options: dict[str, str], body: str, page: Path) -> str:

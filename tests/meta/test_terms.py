@@ -31,7 +31,7 @@ def _places() -> Iterator[tuple[str, str, str, str]]:
 
 
 def _languages_of(path: Path) -> tuple[str, str]:
-    """Return the English and the Korean texts of a file of the explorer, without keys and fields."""
+    """Return the English and the Korean texts of a file of the explorer, without keys, fields."""
     source = path.read_text(encoding="utf-8")
     english, _, korean = source.partition('\n  "ko": {')
     assert korean, path

@@ -17,3 +17,14 @@ function follow() {
 
 new MutationObserver(follow).observe(document.body, { attributeFilter: ["data-theme"] });
 follow();
+
+// What scrolls sideways can be reached with the keyboard.
+function letKeysScroll() {
+  for (const box of document.querySelectorAll("article pre, article .table-wrapper, .formula")) {
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
+  }
+}
+
+addEventListener("resize", letKeysScroll);
+letKeysScroll();

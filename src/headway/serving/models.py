@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
-from latex2mathml.converter import convert
 
 from headway.errors import suggest
 from headway.inspection.ablation import KINDS
@@ -20,6 +19,7 @@ from headway.model.accounting import count_parameters
 from headway.saved_bundle import find_bundle
 from headway.serving.failures import Json, RefusedError
 from headway.serving.limits import BEAM, CACHE_BYTES, CHARACTERS
+from headway.serving.mathml import mathml
 from headway.serving.traces import TraceStore
 
 router = APIRouter()
@@ -175,18 +175,13 @@ def _catalog_rows(translator: Translator) -> list[dict[str, Any]]:
             "axes": [axis.name for axis in row.axes],
             "equation": row.equation,
             "latex": row.latex,
-            "mathml": _mathml(row.latex),
+            "mathml": mathml(row.latex),
             "english": row.english,
             "korean": row.korean,
             "derived": row.derived,
         }
         for row in catalog(variant_of(translator.bundle.model)).values()
     ]
-
-
-def _mathml(latex: str) -> str:
-    # Inside \text the converter keeps the backslash of an escaped underscore.
-    return convert(latex.replace(r"\_", "_"), display="block")
 
 
 def _attentions(translator: Translator) -> list[dict[str, Any]]:

@@ -43,6 +43,7 @@
  * @property {string} qkv      numbers of one's own, `1,0;0,1|1,0;0,1|1,2;3,4`
  * @property {string} lang     en or ko
  * @property {string} theme    light, dark, or "" as the system has it
+ * @property {string} bare     not "": without the header, as in a frame of another page
  */
 
 /** @type {State} */
@@ -50,7 +51,7 @@ export const DEFAULTS = {
   screen: "translate", model: "", src: "", sent: 0, target: "", prefix: "", beam: 4, lp: -1, max: 0,
   temp: 0, topk: 0, topp: 1, seed: 0, view: "cross", l: -1, h: -1, t: 0, q: 0, k: -1, name: "",
   at: "", edits: "", tab: "", show: "", node: -1, method: "", pos: 1, dim: 0, lesson: 0, qkv: "",
-  lang: "", theme: "",
+  lang: "", theme: "", bare: "",
   src2: "", links: "", gold: "",
 };
 

@@ -41,6 +41,7 @@ class Page {
     const { theme, screen: id } = explorer.state;
     if (theme) document.documentElement.dataset.theme = theme;
     else delete document.documentElement.dataset.theme;
+    document.documentElement.classList.toggle("bare", explorer.state.bare !== "");
     document.documentElement.lang = explorer.language;
     const screen = SCREENS.find((own) => own.id === id) ?? SCREENS[0];
     const waiting = setTimeout(() => this.screen.setAttribute("aria-busy", "true"), PATIENCE);
