@@ -4,8 +4,16 @@ from headway.sample_corpus.corpus import (
     SampleCorpus,
     SamplePair,
     build_sample_corpus,
+    more_sentences,
     patterns,
     words,
 )
 
-__all__ = ["SampleCorpus", "SamplePair", "build_sample_corpus", "patterns", "words"]
+__all__ = [
+    "SampleCorpus",
+    "SamplePair",
+    "build_sample_corpus",
+    "more_sentences",
+    "patterns",
+    "words",
+]

@@ -1,6 +1,6 @@
-"""Conjugate Korean verbs and adjectives from their dictionary forms, in the polite 합니다 level.
+"""Conjugate Korean verbs and adjectives from their dictionary forms, in four styles of speech.
 
-Three bases carry all endings: the plain stem (먹-, 듣-), the base before endings that begin
+The styles are formal (갑니다), polite (가요), plain (간다) and casual (가). Three bases carry all endings: the plain stem (먹-, 듣-), the base before endings that begin
 with 으 (먹으-, 들으-) and the infinitive (먹어, 들어). The classes 하다, ㄹ and ㅡ follow from
 the spelling; the others do not (묻다 "ask" against 묻다 "bury"), so they are given by name.
 """
@@ -11,6 +11,7 @@ from typing import Literal
 from headway.sample_corpus.hangul import compose, decompose, final_of, vowel_of, with_final
 
 Irregular = Literal["", "ㅂ", "ㄷ", "ㅅ", "ㅎ", "르"]
+Style = Literal["formal", "polite", "plain", "casual"]
 
 _BRIGHT = "ㅏㅑㅗ"
 # Vowel of an open stem -> vowel of its infinitive; ㅟ and ㅢ stay apart (쉬어).
@@ -21,6 +22,9 @@ _CONTRACTED = {
 _H_VOWELS = {"ㅏ": "ㅐ", "ㅑ": "ㅒ", "ㅓ": "ㅔ", "ㅕ": "ㅖ"}
 # The only two ㅂ stems whose infinitive has 와 rather than 워.
 _B_WITH_WA = ("돕", "곱")
+# The endings after the ㅆ of the past, of statements and of questions.
+_PAST: dict[Style, str] = {"formal": "습니다", "polite": "어요", "plain": "다", "casual": "어"}
+_PAST_QUESTION: dict[Style, str] = {**_PAST, "formal": "습니까", "plain": "니"}
 
 
 def stem(dictionary: str) -> str:
@@ -94,24 +98,58 @@ def _polite(dictionary: str, ending: str) -> str:
     return base + "습" + ending if final_of(base) else with_final(base, "ㅂ") + ending
 
 
-def present(dictionary: str) -> str:
-    """Return the polite present: 먹습니다, 갑니다, 만듭니다."""
-    return _polite(dictionary, "니다")
+def present(
+    dictionary: str, irregular: Irregular = "", style: Style = "formal", *, describes: bool = False
+) -> str:
+    """Return the present: 먹습니다, 먹어요, 먹는다, 먹어.
+
+    describes: True for an adjective, whose plain present is its dictionary form (크다).
+    """
+    if style == "formal":
+        return _polite(dictionary, "니다")
+    if style != "plain":
+        return infinitive(dictionary, irregular) + ("요" if style == "polite" else "")
+    if describes:
+        return dictionary
+    base = _without_rieul(stem(dictionary))
+    return base + "는다" if final_of(base) else with_final(base, "ㄴ") + "다"
 
 
-def present_question(dictionary: str) -> str:
-    """Return the polite present question: 먹습니까, 갑니까, 만듭니까."""
-    return _polite(dictionary, "니까")
+def present_question(dictionary: str, irregular: Irregular = "", style: Style = "formal") -> str:
+    """Return the present question: 먹습니까, 먹어요, 먹니, 먹어."""
+    if style == "formal":
+        return _polite(dictionary, "니까")
+    if style == "plain":
+        return _without_rieul(stem(dictionary)) + "니"
+    return present(dictionary, irregular, style)
 
 
-def past(dictionary: str, irregular: Irregular = "") -> str:
-    """Return the polite past: 먹었습니다, 갔습니다, 했습니다."""
-    return with_final(infinitive(dictionary, irregular), "ㅆ") + "습니다"
+def past(dictionary: str, irregular: Irregular = "", style: Style = "formal") -> str:
+    """Return the past: 갔습니다, 갔어요, 갔다, 갔어."""
+    return with_final(infinitive(dictionary, irregular), "ㅆ") + _PAST[style]
 
 
-def past_question(dictionary: str, irregular: Irregular = "") -> str:
-    """Return the polite past question: 먹었습니까, 갔습니까."""
-    return with_final(infinitive(dictionary, irregular), "ㅆ") + "습니까"
+def past_question(dictionary: str, irregular: Irregular = "", style: Style = "formal") -> str:
+    """Return the past question: 갔습니까, 갔어요, 갔니, 갔어."""
+    return with_final(infinitive(dictionary, irregular), "ㅆ") + _PAST_QUESTION[style]
+
+
+def respectful_question(dictionary: str, irregular: Irregular = "", style: Style = "formal") -> str:
+    """Return the present question with the honorific: 가십니까, 가세요; formal or polite."""
+    base = _without_rieul(eu_base(dictionary, irregular))
+    return base + ("십니까" if style == "formal" else "세요")
+
+
+def observation(dictionary: str, style: Style = "polite") -> str:
+    """Return the form that notices something: 좋네요, 기네요; plain and casual 좋네."""
+    return _without_rieul(stem(dictionary)) + ("네" if style in ("plain", "casual") else "네요")
+
+
+def proposal(dictionary: str, irregular: Irregular = "", style: Style = "formal") -> str:
+    """Return the form for "let's": 갑시다, 먹읍시다; in other styles 가자, 먹자."""
+    if style == "formal":
+        return with_final(_without_rieul(eu_base(dictionary, irregular)), "ㅂ") + "시다"
+    return stem(dictionary) + "자"
 
 
 def prospective(dictionary: str, irregular: Irregular = "") -> str:
@@ -141,9 +179,12 @@ def condition(dictionary: str, irregular: Irregular = "") -> str:
     return eu_base(dictionary, irregular) + "면"
 
 
-def request(dictionary: str, irregular: Irregular = "") -> str:
-    """Return the polite request: 읽으십시오, 가십시오, 여십시오."""
-    return _without_rieul(eu_base(dictionary, irregular)) + "십시오"
+def request(dictionary: str, irregular: Irregular = "", style: Style = "formal") -> str:
+    """Return the request: 읽으십시오, 읽으세요, 읽어라, 읽어."""
+    if style in ("plain", "casual"):
+        return infinitive(dictionary, irregular) + ("라" if style == "plain" else "")
+    base = _without_rieul(eu_base(dictionary, irregular))
+    return base + ("십시오" if style == "formal" else "세요")
 
 
 def reason(dictionary: str, irregular: Irregular = "") -> str:

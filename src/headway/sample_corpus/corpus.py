@@ -2,7 +2,8 @@
 
 A fixed part of all pairings is held out: (verb, object), (adjective, noun) and (pattern, word). A
 checksum of their names decides, whatever the seed. No sentence with a held-out pairing is in train,
-valid or test_unseen; every sentence of test_compositional has at least one.
+valid or test_unseen; every sentence of test_compositional has at least one. The phrases that are
+learned by heart, such as greetings and single nouns, are all in train.
 """
 
 import random
@@ -15,10 +16,13 @@ from typing import NamedTuple
 from headway.sample_corpus import (
     patterns_amounts,
     patterns_clauses,
+    patterns_daily,
     patterns_events,
     patterns_places,
+    patterns_talk,
     patterns_things,
 )
+from headway.sample_corpus.by_heart import PHRASE, by_heart
 from headway.sample_corpus.grammar import Draw, Sentence
 from headway.sample_corpus.lexicon import Entry, all_words, kind_of
 from headway.sample_corpus.pattern_registry import PATTERNS
@@ -26,9 +30,10 @@ from headway.sample_corpus.pattern_registry import PATTERNS
 # Importing the pattern modules fills the registry; naming them here uses the imports.
 _MODULES = (
     patterns_events, patterns_things, patterns_amounts, patterns_places, patterns_clauses,
+    patterns_talk, patterns_daily,
 )  # fmt: skip
 
-TRAIN, VALID, UNSEEN, COMPOSITIONAL = 24_000, 500, 500, 500
+TRAIN, VALID, UNSEEN, COMPOSITIONAL = 36_000, 500, 500, 500
 # One pairing in this many is held out: of a verb or adjective with a noun, and of a pattern with a
 # word. A sentence has more of the latter, so each kind is about half of the test.
 _HELD_OUT_COLLOCATIONS = 12
@@ -85,8 +90,10 @@ def build_splits(seed: int = 1) -> Splits:
     """Generate and split the corpus, with the words and pairings of each sentence."""
     plain: list[Sentence] = []
     held: list[Sentence] = []
-    seen: set[str] = set()
-    wanted = TRAIN + VALID + UNSEEN
+    phrases = list(by_heart())
+    seen = {phrase.korean for phrase in phrases}
+    learned = TRAIN - len(phrases)
+    wanted = learned + VALID + UNSEEN
     for sentence in sentences(seed):
         if sentence.korean in seen:
             continue
@@ -97,13 +104,21 @@ def build_splits(seed: int = 1) -> Splits:
             continue
         seen.add(sentence.korean)
         (held if novel else plain).append(sentence)
-    random.Random(seed).shuffle(plain)
+    rng = random.Random(seed)
+    rng.shuffle(plain)
+    train = [*phrases, *plain[:learned]]
+    rng.shuffle(train)
     return Splits(
-        tuple(plain[:TRAIN]),
-        tuple(plain[TRAIN : TRAIN + VALID]),
-        tuple(plain[TRAIN + VALID :]),
+        tuple(train),
+        tuple(plain[learned : learned + VALID]),
+        tuple(plain[learned + VALID :]),
         tuple(held),
     )
+
+
+def more_sentences(seed: int) -> Iterator[SamplePair]:
+    """Generate endless pairs, which may be in the corpus, too."""
+    return (SamplePair(s.korean, s.english, s.pattern) for s in sentences(seed))
 
 
 def _pairs(split: tuple[Sentence, ...]) -> tuple[SamplePair, ...]:
@@ -123,7 +138,7 @@ def build_sample_corpus(seed: int = 1) -> SampleCorpus:
 
 def patterns() -> tuple[str, ...]:
     """Return the names of all sentence patterns."""
-    return tuple(PATTERNS)
+    return (*PATTERNS, PHRASE)
 
 
 def words() -> tuple[Entry, ...]:

@@ -3,7 +3,7 @@
 from functools import cache
 
 _IRREGULAR_PAST = {
-    "be": "was", "break": "broke", "build": "built", "buy": "bought", "catch": "caught",
+    "be": "was", "become": "became", "break": "broke", "build": "built", "buy": "bought", "catch": "caught",
     "choose": "chose", "come": "came", "cut": "cut", "do": "did", "draw": "drew",
     "drink": "drank", "drive": "drove", "eat": "ate", "fall": "fell", "feed": "fed",
     "find": "found", "get": "got", "give": "gave", "go": "went", "have": "had", "hide": "hid",

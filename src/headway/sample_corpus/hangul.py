@@ -4,6 +4,7 @@ The block U+AC00..U+D7A3 is ordered by initial consonant, then vowel, then final
 syllable is `0xAC00 + (initial * 21 + vowel) * 28 + final`.
 """
 
+from functools import cache
 from typing import NamedTuple
 
 INITIALS = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
@@ -28,6 +29,7 @@ def is_syllable(character: str) -> bool:
     return len(character) == 1 and _FIRST <= ord(character) <= _LAST
 
 
+@cache
 def decompose(character: str) -> Syllable:
     """Return the letters of one composed syllable."""
     if not is_syllable(character):

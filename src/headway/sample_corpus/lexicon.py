@@ -5,7 +5,7 @@ from functools import cache
 from typing import Literal, NamedTuple, cast
 
 from headway.sample_corpus.conjugation import Irregular
-from headway.sample_corpus.nouns import NAMES, NOUNS
+from headway.sample_corpus.nouns import NAMES, NOUNS, SURNAMES
 from headway.sample_corpus.predicates import (
     ADJECTIVES,
     GIVING,
@@ -64,6 +64,14 @@ class Adjective:
     irregular: Irregular
 
 
+class Auxiliary(NamedTuple):
+    """A verb that patterns always have; `describes` if it is conjugated as an adjective."""
+
+    korean: str
+    describes: bool = False
+    irregular: Irregular = ""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
     """A name, a time, an adverb, a number, a counter or a spatial relation."""
@@ -76,7 +84,8 @@ class Term:
 Word = Noun | Verb | Adjective | Term
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
+def pairs(text: str) -> list[tuple[str, str]]:
+    """Return the entries of a list, Korean and English."""
     items = (item.strip() for item in text.replace("\n", " ").split(","))
     return [(k, e) for k, _, e in (" ".join(item.split()).partition("=") for item in items) if k]
 
@@ -103,7 +112,8 @@ def _groups(cell: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _irregular(cell: str) -> tuple[str, Irregular]:
+def irregular(cell: str) -> tuple[str, Irregular]:
+    """Return a dictionary form and its class, which follows after a slash."""
     korean, _, kind = cell.partition("/")
     return korean, cast(Irregular, kind)
 
@@ -112,29 +122,31 @@ def _verbs(text: str, kind: str) -> list[Verb]:
     verbs: list[Verb] = []
     for korean, english, first, second in _rows(text):
         groups, tags = (second, first) if kind == "intransitive" else (first, second)
-        word, irregular = _irregular(korean)
-        verbs.append(Verb(word, english, _groups(groups), tags, irregular, kind))
+        word, stem_class = irregular(korean)
+        verbs.append(Verb(word, english, _groups(groups), tags, stem_class, kind))
     return verbs
 
 
 def _adjectives(text: str) -> list[Adjective]:
     adjectives: list[Adjective] = []
     for korean, english, *groups in _rows(text):
-        word, irregular = _irregular(korean)
-        adjectives.append(Adjective(word, english, _groups("".join(groups)), irregular))
+        word, stem_class = irregular(korean)
+        adjectives.append(Adjective(word, english, _groups("".join(groups)), stem_class))
     return adjectives
 
 
 NOUN_LIST = tuple(
     _noun(korean, english, group)
     for group, text in NOUNS.items()
-    for korean, english in _pairs(text)
+    for korean, english in pairs(text)
 )
-NAME_LIST = tuple(Term(korean, english, "name") for korean, english in _pairs(NAMES))
-TERM_LIST = tuple(
+NAME_LIST = tuple(
     Term(korean, english, group)
-    for group, text in TERMS.items()
-    for korean, english in _pairs(text)
+    for group, text in (("name", NAMES), ("surname", SURNAMES))
+    for korean, english in pairs(text)
+)
+TERM_LIST = tuple(
+    Term(korean, english, group) for group, text in TERMS.items() for korean, english in pairs(text)
 )
 TRANSITIVE_LIST = tuple(_verbs(TRANSITIVE, "transitive"))
 GIVING_LIST = tuple(_verbs(GIVING, "giving"))
@@ -185,14 +197,6 @@ def intransitive(tags: str = "", placed: bool = False) -> tuple[Verb, ...]:
 def adjectives(group: str) -> tuple[Adjective, ...]:
     """Return the adjectives that can describe nouns of a group."""
     return tuple(adjective for adjective in ADJECTIVE_LIST if group in adjective.groups)
-
-
-def find(korean: str, english: str = "") -> Word:
-    """Return the entry with this Korean side, and English side if needed."""
-    for word in all_words():
-        if word.korean == korean and english in ("", word.english):
-            return word
-    raise KeyError(f"{korean}={english}")
 
 
 def _key(word: Word) -> tuple[str, str]:

@@ -7,28 +7,42 @@ English says that the place takes no article. Bare countable nouns mean a/an.
 
 NAMES = """
 민수=Minsu, 지민=Jimin, 유진=Yujin, 민호=Minho, 수지=Suji, 서연=Seoyeon, 현우=Hyeonu,
-한별=Hanbyeol
+한별=Hanbyeol, 지훈=Jihun, 서준=Seojun, 민준=Minjun, 지우=Jiu, 하은=Haeun, 수빈=Subin,
+은지=Eunji, 영희=Yeonghui, 철수=Cheolsu, 영수=Yeongsu, 미나=Mina, 준호=Junho, 성민=Seongmin,
+지은=Jieun, 예진=Yejin, 동현=Donghyeon, 지현=Jihyeon, 수민=Sumin, 도윤=Doyun, 지영=Jiyeong,
+민지=Minji, 길동=Gildong
+"""
+
+SURNAMES = """
+김=Kim, 이=Lee, 박=Park, 최=Choi, 정=Jeong, 강=Kang, 조=Cho, 윤=Yun, 장=Jang, 임=Lim, 홍=Hong
 """
 
 NOUNS: dict[str, str] = {
     "job": """
     의사=doctor, 간호사=nurse, 요리사=cook, 가수=singer, 화가=painter, 기자=reporter,
-    교사=teacher, 경찰관=police officer, 소방관=firefighter, 농부=farmer, 작가=writer,
+    선생님=teacher, 교사=schoolteacher, 경찰관=police officer, 소방관=firefighter, 농부=farmer, 작가=writer,
     배우=actor, 학생=student, 대학생=college student, 변호사=lawyer, 군인=soldier,
     운동선수=athlete, 과학자=scientist, 약사=pharmacist, 어부=fisherman, 번역가=translator,
     무용수=dancer, 사진작가=photographer, 목수=carpenter, 이발사=barber, 판사=judge,
     조종사=pilot, 승무원=flight attendant, 은행원=bank clerk, 사서=librarian,
     건축가=architect, 치과의사=dentist, 수의사=veterinarian, 음악가=musician,
-    정원사=gardener, 제빵사=baker, 상인=merchant, 기술자=engineer, 비서=secretary
+    정원사=gardener, 제빵사=baker, 상인=merchant, 기술자=engineer, 비서=secretary, 회사원=office worker,
+    개발자=developer, 프로그래머=programmer, 교수=professor, 디자이너=designer,
+    연구원=researcher, 고등학생=high school student, 중학생=middle school student,
+    대학원생=graduate student
     """,
     "adult": "남자=man, 여자=woman, 관광객=tourist, 손님=guest",
     "child": "아이=child, 소년=boy, 소녀=girl",
     "kin": """
     형=older brother, 누나=older sister, 남동생=younger brother, 여동생=younger sister,
-    아들=son, 딸=daughter, 사촌=cousin, 친구=friend, 동료=colleague, 이웃=neighbor
+    아들=son, 딸=daughter, 사촌=cousin, 친구=friend, 동료=colleague, 이웃=neighbor,
+    어머니=mother, 아버지=father, 엄마=mom, 아빠=dad, 할머니=grandmother, 할아버지=grandfather,
+    언니=older sister, 오빠=older brother, 동생=younger sibling, 아내=wife, 남편=husband
     """,
+    # A friend who is met, called "a friend"; with 제 it is "my friend" of the group above.
+    "friend": "친구=friend",
     "pet": """
-    고양이=cat, 강아지=puppy, 토끼=rabbit, 햄스터=hamster, 앵무새=parrot, 거북이=turtle
+    고양이=cat, 개=dog, 강아지=puppy, 토끼=rabbit, 햄스터=hamster, 앵무새=parrot, 거북이=turtle
     """,
     "farm": "말=horse, 소=cow, 돼지=pig, 염소=goat, 오리=duck, 당나귀=donkey",
     "wild": """
@@ -38,7 +52,7 @@ NOUNS: dict[str, str] = {
     "small": "나비=butterfly, 개구리=frog, 쥐=mouse, 잠자리=dragonfly, 메뚜기=grasshopper",
     "fruit": """
     사과=apple, 오렌지=orange, 바나나=banana, 복숭아=peach, 레몬=lemon, 귤=tangerine,
-    수박=watermelon, 망고=mango, 감=persimmon, 멜론=melon
+    수박=watermelon, 딸기=strawberry, 망고=mango, 감=persimmon, 멜론=melon
     """,
     "vegetable": """
     감자=potato, 고구마=sweet potato, 토마토=tomato, 당근=carrot, 양파=onion,
@@ -51,6 +65,10 @@ NOUNS: dict[str, str] = {
     수프=~soup, 김치찌개=~kimchi stew, 불고기=~bulgogi,
     비빔밥=~bibimbap, 카레=~curry
     """,
+    "dish": """
+    피자=~pizza, 김밥=~gimbap, 떡볶이=~tteokbokki, 김치=~kimchi, 라면=~ramen,
+    음식=~food, 한국 음식=~Korean food
+    """,
     "staple": "국수=+noodles, 스파게티=~spaghetti",
     "rice": "밥=~rice",
     "meat": "고기=~meat, 생선=~fish, 닭고기=~chicken, 돼지고기=~pork, 쇠고기=~beef",
@@ -58,9 +76,9 @@ NOUNS: dict[str, str] = {
     설탕=~sugar, 소금=~salt, 버터=~butter, 치즈=~cheese, 꿀=~honey, 밀가루=~flour,
     간장=~soy sauce, 식초=~vinegar, 후추=~pepper
     """,
-    "hotdrink": "커피=~coffee, 녹차=~green tea, 홍차=~black tea, 코코아=~cocoa, 우유=~milk",
+    "hotdrink": "커피=~coffee, 녹차=~green tea, 홍차=~black tea, 코코아=~cocoa, 우유=~milk, 차=~tea",
     "colddrink": "물=~water, 주스=~juice, 콜라=~cola, 레모네이드=~lemonade",
-    "alcohol": "맥주=~beer, 포도주=~wine",
+    "alcohol": "맥주=~beer, 포도주=~wine, 소주=~soju",
     "book": """
     책=book, 소설=novel, 잡지=magazine, 신문=newspaper, 만화책=comic book, 사전=dictionary,
     교과서=textbook, 안내서=guidebook, 동화책=storybook
@@ -90,6 +108,14 @@ NOUNS: dict[str, str] = {
     트럼펫=trumpet, 하프=harp, 클라리넷=clarinet
     """,
     "ballgame": "축구=~soccer, 야구=~baseball, 농구=~basketball, 배구=~volleyball",
+    "game": "게임=+video games",
+    # Nouns that one has or lacks.
+    "means": """
+    시간=~time, 돈=~money, 질문=question, 수업=class, 약속=appointment, 계획=plan, 문제=problem,
+    여자 친구=girlfriend, 남자 친구=boyfriend
+    """,
+    "task": "숙제=~homework, 빨래=~laundry",
+    "tv": "텔레비전=~television",
     "racket": "테니스=~tennis, 탁구=~table tennis, 골프=~golf, 배드민턴=~badminton",
     "language": """
     영어=~English, 한국어=~Korean, 프랑스어=~French, 독일어=~German, 중국어=~Chinese,
@@ -132,9 +158,9 @@ NOUNS: dict[str, str] = {
     "path": "길=road, 골목=alley, 복도=hallway, 계단=+stairs",
     "height": "언덕=hill, 절벽=cliff, 울타리=fence, 벽=wall, 다리=bridge",
     "room": """
-    부엌=in:kitchen, 거실=in:living room, 침실=in:bedroom
+    부엌=in:kitchen, 거실=in:living room, 침실=in:bedroom, 방=in:room
     """,
-    "utility": "욕실=in:bathroom, 차고=in:garage, 지하실=in:basement",
+    "utility": "욕실=in:bathroom, 차고=in:garage, 지하실=in:basement, 화장실=in:restroom",
     "shop": """
     식당=at:restaurant, 카페=at:cafe, 빵집=at:bakery, 서점=at:bookstore, 약국=at:pharmacy,
     은행=at:bank, 우체국=at:post office, 체육관=at:gym, 도서관=in:library,
@@ -143,12 +169,17 @@ NOUNS: dict[str, str] = {
     "place": """
     병원=at:hospital, 시장=at:market, 호텔=at:hotel, 공항=at:airport, 역=at:station,
     극장=at:theater, 박물관=at:museum, 동물원=at:zoo, 학교=at:school!, 공장=at:factory,
-    경찰서=at:police station, 교회=at:church!, 절=at:temple
+    경찰서=at:police station, 교회=at:church!, 절=at:temple, 대학교=at:university,
+    편의점=at:convenience store, 마트=at:supermarket, 백화점=at:department store,
+    영화관=at:movie theater, 수영장=at:swimming pool
     """,
     "outdoor": """
     공원=in:park, 해변=on:beach, 숲=in:forest, 정원=in:garden, 광장=in:square,
-    농장=on:farm, 놀이터=at:playground, 호수=at:lake, 섬=on:island
+    농장=on:farm, 놀이터=at:playground, 호수=at:lake, 섬=on:island,
+    바다=at:sea, 산=on:mountain
     """,
+    "own": "집=at:home!",
+    "work": "회사=at:work!",
     "home": """
     서울=in:Seoul!, 부산=in:Busan!, 대구=in:Daegu!, 인천=in:Incheon!, 대전=in:Daejeon!,
     광주=in:Gwangju!

@@ -1,15 +1,13 @@
 """Sentence patterns with numbers: counters, measures, prices and floors."""
 
-from headway.sample_corpus import conjugation as ko
 from headway.sample_corpus import english as en
 from headway.sample_corpus import particles as pt
-from headway.sample_corpus.grammar import Draw, Sentence, at, be, noun_phrase
+from headway.sample_corpus.grammar import ABSENT, EXIST, Draw, Sentence, at, be, noun_phrase
 from headway.sample_corpus.lexicon import (
     PERSON,
     Noun,
     Term,
     Verb,
-    find,
     nouns,
     term_of,
     terms,
@@ -64,7 +62,7 @@ def people_there(d: Draw) -> Sentence:
     noun, number = d.pick(nouns(*PERSON)), d.term("count")
     d.fixed(term_of("명", "counter"))
     return d.say(
-        f"{place.korean}에 {noun.korean} {number.korean} 명이 있습니다",
+        f"{place.korean}에 {noun.korean} {number.korean} 명이 {d.present(EXIST)}",
         f"there {'is' if number.english == 'one' else 'are'} {amount(noun, number)} {at(place)}",
     )
 
@@ -92,8 +90,7 @@ def counted(d: Draw) -> Sentence:
     s, number = d.subject(), d.term("count")
     verb, noun, unit = _counted_event(d)
     return d.say(
-        f"{pt.topic(s.korean)} {noun.korean} {number.korean} {pt.object_(unit.korean)} "
-        f"{ko.past(verb.korean)}",
+        f"{d.topic(s)} {noun.korean} {number.korean} {d.object_(unit.korean)} {d.past(verb)}",
         f"{s.english} {en.past(verb.english)} {amount(noun, number)}",
     )
 
@@ -101,14 +98,14 @@ def counted(d: Draw) -> Sentence:
 @pattern
 def how_many(d: Draw) -> Sentence:
     """Ask "민수는 사과를 몇 개 샀습니까?" for "How many apples did Minsu buy?"."""
-    s = d.subject(first=False)
+    s = d.asked()
     verb, noun, unit = _counted_event(d)
     many = amount(noun, Term("", "many", "")).removeprefix("many ")
     return d.say(
-        f"{pt.topic(s.korean)} {pt.object_(noun.korean)} 몇 {unit.korean} "
-        f"{ko.past_question(verb.korean)}",
+        f"{d.topic(s)} {d.object_(noun.korean)} 몇 {unit.korean} {d.past_question(verb)}",
         f"how many {many} did {s.english} {verb.english}",
         "?",
+        asks=True,
     )
 
 
@@ -120,14 +117,14 @@ def measured(d: Draw) -> Sentence:
     measure, groups = _MEASURES[unit.korean]
     noun = d.pick(nouns(*groups))
     d.fixed(unit)
-    verb = find("먹다" if unit.korean == "그릇" else d.deal(("마시다", "주문하다")))
+    name = "먹다" if unit.korean == "그릇" else d.deal(("마시다", "주문하다"))
+    verb = next(v for v in transitive() if v.korean == name)
     d.fixed(verb)
     d.join(verb, noun)
     head, _, of = measure.partition(" ")
     head = head if number.english == "one" else en.plural(head)
     return d.say(
-        f"{pt.topic(s.korean)} {noun.korean} {number.korean} {pt.object_(unit.korean)} "
-        f"{ko.past(verb.korean)}",
+        f"{d.topic(s)} {noun.korean} {number.korean} {d.object_(unit.korean)} {d.past(verb)}",
         f"{s.english} {en.past(verb.english)} {number.english} {head} {of} {noun.english}",
     )
 
@@ -140,7 +137,7 @@ def price(d: Draw) -> Sentence:
     )
     s, money = d.thing(d.pick(options)), d.term("money")
     return d.say(
-        f"{pt.topic(s.korean)} {money.korean} 원입니다",
+        f"{d.topic(s)} {money.korean} {pt.copula('원', d.style)}",
         f"{s.english} {be(s.agreement)} {money.english} won",
     )
 
@@ -150,7 +147,9 @@ def storey(d: Draw) -> Sentence:
     """Say "서점은 삼 층에 있습니다." for "The bookstore is on the third floor."."""
     place, number = d.pick(nouns("shop")), d.term("floor")
     form = d.deal(("yes", "no", "question"))
-    end = {"yes": "있습니다", "no": "없습니다", "question": "있습니까"}[form]
+    end = {
+        "yes": d.present(EXIST), "no": d.present(ABSENT), "question": d.present_question(EXIST)
+    }[form]  # fmt: skip
     korean = f"{pt.topic(place.korean)} {number.korean} 층에 {end}"
     name = noun_phrase(place).english
     if form == "question":

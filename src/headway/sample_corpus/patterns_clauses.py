@@ -4,6 +4,7 @@ from headway.sample_corpus import conjugation as ko
 from headway.sample_corpus import english as en
 from headway.sample_corpus import particles as pt
 from headway.sample_corpus.grammar import (
+    GO,
     Draw,
     Sentence,
     at,
@@ -64,8 +65,8 @@ def two_people(d: Draw) -> Sentence:
     d.many = True
     a = d.action()
     return d.say(
-        f"{pt.with_(first.korean)} {pt.topic(second.korean)} {pt.object_(a.object.korean)} "
-        f"{ko.past(a.verb.korean, a.verb.irregular)}",
+        f"{pt.with_(first.korean)} {pt.topic(second.korean)} {d.object_(a.object.korean)} "
+        f"{d.past(a.verb)}",
         f"{first.english} and {second.english} {en.past(a.verb.english)} {a.object.english}",
     )
 
@@ -74,7 +75,7 @@ def two_people(d: Draw) -> Sentence:
 def two_things(d: Draw) -> Sentence:
     """Say "민수는 연필과 공책을 샀습니다." for "Minsu bought a pencil and a notebook."."""
     s, a = d.subject(), d.action(determiners=("",), only=_SHARED)
-    while a.noun.korean in _GENERAL:
+    while a.noun.korean in _GENERAL or len(nouns(a.noun.group)) == 1:
         d.forget(2)
         a = d.action(determiners=("",), only=_SHARED)
     second = d.fresh([n for n in nouns(a.noun.group) if n.korean not in _GENERAL])
@@ -83,8 +84,7 @@ def two_things(d: Draw) -> Sentence:
     if "t" in a.verb.tags:
         english = f"the {second.english}"
     return d.say(
-        f"{pt.topic(s.korean)} {pt.with_(a.object.korean)} {pt.object_(second.korean)} "
-        f"{ko.past(a.verb.korean, a.verb.irregular)}",
+        f"{d.topic(s)} {pt.with_(a.object.korean)} {d.object_(second.korean)} {d.past(a.verb)}",
         f"{s.english} {en.past(a.verb.english)} {a.object.english} and {english}",
     )
 
@@ -102,8 +102,7 @@ def with_tool(d: Draw) -> Sentence:
     d.join(verb, noun)
     phrase = d.thing(noun, ("", "그"))
     return d.say(
-        f"{pt.topic(s.korean)} {pt.by(tool.korean)} {pt.object_(phrase.korean)} "
-        f"{ko.past(verb.korean, verb.irregular)}",
+        f"{d.topic(s)} {pt.by(tool.korean)} {d.object_(phrase.korean)} {d.past(verb)}",
         f"{s.english} {en.past(verb.english)} {phrase.english} with {noun_phrase(tool).english}",
     )
 
@@ -120,8 +119,7 @@ def in_language(d: Draw) -> Sentence:
     d.join(verb, noun)
     phrase = d.thing(noun, ("", "그"))
     return d.say(
-        f"{pt.topic(s.korean)} {pt.by(language.korean)} {pt.object_(phrase.korean)} "
-        f"{ko.past(verb.korean, verb.irregular)}",
+        f"{d.topic(s)} {pt.by(language.korean)} {d.object_(phrase.korean)} {d.past(verb)}",
         f"{s.english} {en.past(verb.english)} {phrase.english} in {language.english}",
     )
 
@@ -138,7 +136,7 @@ def described_object(d: Draw) -> Sentence:
     d.join(adjective, noun)
     phrase = noun_phrase(noun, d.deal(("", "", "그", "이", "저")), adjective)
     return d.say(
-        f"{pt.topic(s.korean)} {pt.object_(phrase.korean)} {ko.past(verb.korean, verb.irregular)}",
+        f"{d.topic(s)} {d.object_(phrase.korean)} {d.past(verb)}",
         f"{s.english} {en.past(verb.english)} {phrase.english}",
     )
 
@@ -165,7 +163,7 @@ def relative_object(d: Draw) -> Sentence:
     was = "were" if noun.number == "plural" else "was"
     return d.say(
         f"{pt.subject(s.korean)} {time.korean} {ko.done(verb.korean, verb.irregular)} "
-        f"{pt.topic(noun.korean)} {ko.past(adjective.korean, adjective.irregular)}",
+        f"{pt.topic(noun.korean)} {d.past(adjective)}",
         f"the {noun.english} that {s.english} {en.past(verb.english)} {time.english} {was} "
         f"{adjective.english}",
     )
@@ -183,7 +181,7 @@ def relative_subject(d: Draw) -> Sentence:
     d.join(adjective, noun)
     return d.say(
         f"{pt.object_(a.object.korean)} {ko.done(a.verb.korean, a.verb.irregular)} "
-        f"{pt.topic(noun.korean)} {ko.present(adjective.korean)}",
+        f"{pt.topic(noun.korean)} {d.present(adjective)}",
         f"the {noun.english} who {en.past(a.verb.english)} {a.object.english} is "
         f"{adjective.english}",
     )
@@ -200,7 +198,7 @@ def relative_planned(d: Draw) -> Sentence:
     this = "these are" if noun.number == "plural" else "this is"
     return d.say(
         f"이것은 {pt.subject(s.korean)} {time.korean} "
-        f"{ko.prospective(verb.korean, verb.irregular)} {noun.korean}입니다",
+        f"{ko.prospective(verb.korean, verb.irregular)} {pt.copula(noun.korean, d.style)}",
         f"{this} the {noun.english} that {s.english} will {verb.english} {time.english}",
     )
 
@@ -215,8 +213,8 @@ def because_of_weather(d: Draw) -> Sentence:
     fine = weather.korean in _FINE
     place = d.pick(nouns("outdoor") if fine else _SHELTERS)
     return d.say(
-        f"날씨가 {ko.reason(weather.korean, weather.irregular)} {pt.topic(s.korean)} "
-        f"{place.korean}에 갔습니다",
+        f"날씨가 {ko.reason(weather.korean, weather.irregular)} {d.topic(s)} "
+        f"{place.korean}에 {d.past(GO)}",
         f"the weather was {weather.english}, so {s.english} went {to(place)}",
     )
 
@@ -231,8 +229,8 @@ def if_weather(d: Draw) -> Sentence:
     fine = weather.korean in _FINE
     place = d.pick(nouns("outdoor") if fine else _SHELTERS)
     return d.say(
-        f"날씨가 {ko.condition(weather.korean, weather.irregular)} {pt.topic(s.korean)} "
-        f"{place.korean}에 갈 것입니다",
+        f"날씨가 {ko.condition(weather.korean, weather.irregular)} {d.topic(s)} "
+        f"{place.korean}에 {d.future(GO)}",
         f"if the weather is {weather.english}, {s.english} will go {to(place)}",
     )
 
@@ -249,8 +247,8 @@ def because_of_feeling(d: Draw) -> Sentence:
     place = d.pick(nouns(*verb.groups))
     d.join(verb, place)
     return d.say(
-        f"{pt.topic(s.korean)} {ko.reason(feeling.korean, feeling.irregular)} {place.korean}에서 "
-        f"{ko.past(verb.korean, verb.irregular)}",
+        f"{d.topic(s)} {ko.reason(feeling.korean, feeling.irregular)} {place.korean}에서 "
+        f"{d.past(verb)}",
         f"{s.english} {be(s.agreement, True)} {feeling.english}, so {s.english} "
         f"{en.past(verb.english)} {at(place)}",
     )
@@ -266,8 +264,8 @@ def one_after_another(d: Draw) -> Sentence:
     first = d.action("p", ("", "그"))
     second = d.action("p", ("", "그"))
     return d.say(
-        f"{pt.topic(s.korean)} {pt.object_(first.object.korean)} {ko.stem(first.verb.korean)}고 "
-        f"{pt.object_(second.object.korean)} {ko.past(second.verb.korean, second.verb.irregular)}",
+        f"{d.topic(s)} {d.object_(first.object.korean)} {ko.stem(first.verb.korean)}고 "
+        f"{d.object_(second.object.korean)} {d.past(second.verb)}",
         f"{s.english} {en.past(first.verb.english)} {first.object.english} and "
         f"{en.past(second.verb.english)} {second.object.english}",
     )
@@ -289,7 +287,7 @@ def favorite_thing(d: Draw) -> Sentence:
     d.join(verb, noun)
     plural = noun.number == "plural"
     return d.say(
-        f"{pt.topic(noun.korean)} {pt.subject(s.korean)} {ko.ongoing(verb.korean)} {korean}입니다",
+        f"{pt.topic(noun.korean)} {pt.subject(s.korean)} {ko.ongoing(verb.korean)} {pt.copula(korean, d.style)}",
         f"{noun_phrase(noun).english} {'are' if plural else 'is'} the {english} that "
         f"{s.english} {verb_present(s.agreement, verb.english)}",
     )

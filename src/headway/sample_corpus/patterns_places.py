@@ -4,6 +4,10 @@ from headway.sample_corpus import conjugation as ko
 from headway.sample_corpus import english as en
 from headway.sample_corpus import particles as pt
 from headway.sample_corpus.grammar import (
+    COME,
+    EXIST,
+    GO,
+    LIVE,
     Draw,
     Sentence,
     at,
@@ -20,7 +24,7 @@ from headway.sample_corpus.lexicon import (
 )
 from headway.sample_corpus.pattern_registry import pattern
 
-_PLACES = nouns("shop", "place", "outdoor")
+_PLACES = nouns("shop", "place", "outdoor", "own", "work")
 _ON_LAND = tuple(n for n in _PLACES if n.english != "island")
 _BY_LAND = tuple(n for n in nouns("public", "car", "bike") if n.korean not in ("비행기", "배"))
 _VEHICLES = nouns("public", "car", "bike")
@@ -31,7 +35,7 @@ def went(d: Draw) -> Sentence:
     """Say "민수는 어제 도서관에 갔습니다." for "Minsu went to the library yesterday."."""
     s, time, place = d.subject(), d.pick([*terms("past"), *terms("weekday")]), d.pick(_PLACES)
     return d.say(
-        f"{pt.topic(s.korean)} {time.korean} {place.korean}에 갔습니다",
+        f"{d.timed(s, time.korean)} {place.korean}에 {d.past(GO)}",
         f"{s.english} went {to(place)} {time.english}",
     )
 
@@ -41,7 +45,7 @@ def went_by(d: Draw) -> Sentence:
     """Say "우리는 지하철로 공항에 갔습니다." for "We went to the airport by subway."."""
     s, vehicle, place = d.subject(), d.pick(_BY_LAND), d.pick(_ON_LAND)
     return d.say(
-        f"{pt.topic(s.korean)} {pt.by(vehicle.korean)} {place.korean}에 갔습니다",
+        f"{d.topic(s)} {pt.by(vehicle.korean)} {place.korean}에 {d.past(GO)}",
         f"{s.english} went {to(place)} by {vehicle.english}",
     )
 
@@ -57,8 +61,7 @@ def from_to(d: Draw) -> Sentence:
     by = ("기차", "버스", "자동차") if group == "home" else ("비행기",)
     vehicle = d.fresh([n for n in _VEHICLES if n.korean in by])
     return d.say(
-        f"{pt.topic(s.korean)} {first.korean}에서 {second.korean}까지 {pt.by(vehicle.korean)} "
-        "갔습니다",
+        f"{d.topic(s)} {first.korean}에서 {second.korean}까지 {pt.by(vehicle.korean)} {d.past(GO)}",
         f"{s.english} went from {first.english} to {second.english} by {vehicle.english}",
     )
 
@@ -69,7 +72,7 @@ def will_travel(d: Draw) -> Sentence:
     s, time = d.subject(), d.pick([*terms("month"), *terms("season")])
     place = d.pick(nouns("home", "city", "country"))
     return d.say(
-        f"{pt.topic(s.korean)} {time.korean} {place.korean}에 갈 것입니다",
+        f"{d.timed(s, time.korean)} {place.korean}에 {d.future(GO)}",
         f"{s.english} will go {to(place)} {time.english}",
     )
 
@@ -79,13 +82,14 @@ def lives(d: Draw) -> Sentence:
     """Say "제 형은 런던에 삽니다." for "My older brother lives in London."."""
     s, place, kind = d.subject(), d.pick(nouns("home", "city", "country")), d.deal(("live", "come"))
     if kind == "live":
+        live = d.present(LIVE) if d.vary("", "고 있다") == "" else f"살고 {d.present(EXIST)}"
         return d.say(
-            f"{pt.topic(s.korean)} {place.korean}에 삽니다",
+            f"{d.topic(s)} {place.korean}에 {live}",
             f"{s.english} {verb_present(s.agreement, 'live')} {at(place)}",
         )
     return d.say(
-        f"{pt.topic(s.korean)} {place.korean}에서 왔습니다",
-        f"{s.english} came from {place.english}",
+        f"{d.topic(s)} {place.korean}에서 {d.past(COME)}",
+        f"{s.english} {be(s.agreement)} from {place.english}",
     )
 
 
@@ -95,9 +99,11 @@ def did_there(d: Draw) -> Sentence:
     s, verb = d.subject(), d.pick(intransitive(placed=True))
     place = d.pick(nouns(*verb.groups))
     d.join(verb, place)
+    past = d.deal((True, True, False))
     return d.say(
-        f"{pt.topic(s.korean)} {place.korean}에서 {ko.past(verb.korean, verb.irregular)}",
-        f"{s.english} {en.past(verb.english)} {at(place)}",
+        f"{d.topic(s)} {place.korean}에서 {d.past(verb) if past else d.present(verb)}",
+        f"{s.english} {en.past(verb.english) if past else verb_present(s.agreement, verb.english)} "
+        f"{at(place)}",
     )
 
 
@@ -108,7 +114,7 @@ def doing_there(d: Draw) -> Sentence:
     place = d.pick(nouns(*verb.groups))
     d.join(verb, place)
     return d.say(
-        f"{pt.topic(s.korean)} {place.korean}에서 {ko.stem(verb.korean)}고 있습니다",
+        f"{d.topic(s)} {place.korean}에서 {ko.stem(verb.korean)}고 {d.present(EXIST)}",
         f"{s.english} {be(s.agreement)} {en.ing(verb.english)} {at(place)}",
     )
 
@@ -120,7 +126,7 @@ def manner(d: Draw) -> Sentence:
     verb = d.pick([v for v in intransitive() if v.korean in MANNER_VERBS[how]])
     d.join(verb, how)
     return d.say(
-        f"{pt.topic(s.korean)} {how.korean} {ko.past(verb.korean, verb.irregular)}",
+        f"{d.topic(s)} {how.korean} {d.past(verb)}",
         f"{s.english} {en.past(verb.english)} {how.english}",
     )
 
@@ -133,7 +139,7 @@ def clock_time(d: Draw) -> Sentence:
     """
     s, verb, hour = d.subject(), d.pick(intransitive("hv")), d.pick(terms("count")[:12])
     return d.say(
-        f"{pt.topic(s.korean)} 매일 {hour.korean} 시에 {ko.present(verb.korean)}",
+        f"{d.topic(s)} 매일 {hour.korean} 시에 {d.present(verb)}",
         f"{s.english} {verb_present(s.agreement, verb.english)} at {hour.english} o'clock "
         "every day",
     )
@@ -148,7 +154,7 @@ def duration(d: Draw) -> Sentence:
     english = "hour" if unit == "시간" else "minute"
     english = english if number.english == "one" else english + "s"
     return d.say(
-        f"{pt.topic(s.korean)} {number.korean} {unit} 동안 {ko.past(verb.korean, verb.irregular)}",
+        f"{d.topic(s)} {number.korean} {unit} 동안 {d.past(verb)}",
         f"{s.english} {en.past(verb.english)} for {number.english} {english}",
     )
 
@@ -164,7 +170,7 @@ def part_of_day(d: Draw) -> Sentence:
     place = d.pick(nouns(*(g for g in verb.groups if g != "room")))
     d.join(verb, place)
     return d.say(
-        f"{pt.topic(s.korean)} {time.korean} {place.korean}에서 {ko.present(verb.korean)}",
+        f"{d.topic(s)} {time.korean} {place.korean}에서 {d.present(verb)}",
         f"{s.english} {verb_present(s.agreement, verb.english)} {at(place)} {time.english}",
     )
 
@@ -176,8 +182,8 @@ def gave(d: Draw) -> Sentence:
     a = d.action(determiners=("", "", "그", "이"), only=GIVING_LIST)
     receiver = d.someone()
     return d.say(
-        f"{pt.topic(s.korean)} {pt.to_person(receiver.korean)} {pt.object_(a.object.korean)} "
-        f"{ko.past(a.verb.korean)}",
+        f"{d.topic(s)} {pt.to_person(receiver.korean)} {d.object_(a.object.korean)} "
+        f"{d.past(a.verb)}",
         f"{s.english} {en.past(a.verb.english)} {a.object.english} to {receiver.english}",
     )
 
@@ -188,8 +194,9 @@ def with_somebody(d: Draw) -> Sentence:
 
     저는 지민과 함께 도서관에 갔습니다. = I went to the library with Jimin.
     """
-    s, friend, place = d.subject(), d.someone("name name kin job"), d.pick(_PLACES)
+    s, friend, place = d.subject(), d.someone("name name kin job friend"), d.pick(_PLACES)
+    together = d.vary("함께", "함께", "같이", "")
     return d.say(
-        f"{pt.topic(s.korean)} {pt.with_(friend.korean)} 함께 {place.korean}에 갔습니다",
+        f"{d.topic(s)} {d.with_(friend.korean)} {together} {place.korean}에 {d.past(GO)}",
         f"{s.english} went {to(place)} with {friend.english}",
     )

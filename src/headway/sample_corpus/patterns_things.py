@@ -3,7 +3,18 @@
 from headway.sample_corpus import conjugation as ko
 from headway.sample_corpus import english as en
 from headway.sample_corpus import particles as pt
-from headway.sample_corpus.grammar import Draw, Phrase, Sentence, at, be, noun_phrase
+from headway.sample_corpus.grammar import (
+    ABSENT,
+    EXIST,
+    NOT_BE,
+    Draw,
+    Phrase,
+    Sentence,
+    at,
+    be,
+    noun_phrase,
+    verb_present,
+)
 from headway.sample_corpus.lexicon import (
     ADJECTIVE_LIST,
     PERSON,
@@ -43,24 +54,29 @@ _OWNED_KIN = tuple(n for n in nouns("kin") if n.korean in ("남동생", "여동�
 @pattern
 def trade(d: Draw) -> Sentence:
     """Say "제 누나는 의사입니다." for "My older sister is a doctor."."""
-    s = d.me() if d.deal((True, False, False)) else d.someone("name name kin adult")
+    s = d.me() if d.deal((True, False, False)) else d.one("name name kin adult")
     noun = d.pick(nouns("job"))
     trade = noun_phrase(noun).english if s.agreement != "plural" else en.plural(noun.english)
     kind = d.deal(("is", "is", "was", "not"))
-    end = {"is": pt.copula, "was": pt.copula_past}.get(kind)
-    korean = end(noun.korean) if end else f"{pt.complement(noun.korean)} 아닙니다"
+    end = {"is": pt.copula, "was": pt.copula_past, "not": pt.negative_copula}[kind]
+    korean = end(noun.korean, d.style)
     verb = be(s.agreement, kind == "was") + (" not" if kind == "not" else "")
-    return d.say(f"{pt.topic(s.korean)} {korean}", f"{s.english} {verb} {trade}")
+    return d.say(f"{d.topic(s)} {korean}", f"{s.english} {verb} {trade}")
 
 
 @pattern
 def trade_question(d: Draw) -> Sentence:
     """Ask "그 남자는 의사입니까?" for "Is the man a doctor?"."""
-    s = d.someone("name kin adult")
+    s = d.you if d.deal((True, False)) else d.one("name kin adult")
     noun = d.pick(nouns("job"))
+    trade = (
+        noun_phrase(noun).english
+        if s.agreement == "third" or s.english == "you"
+        else en.plural(noun.english)
+    )
     return d.say(
-        f"{pt.topic(s.korean)} {noun.korean}입니까",
-        f"is {s.english} {noun_phrase(noun).english}",
+        f"{d.topic(s)} {pt.copula_question(noun.korean, d.style)}",
+        f"{be(s.agreement)} {s.english} {trade}",
         "?",
     )
 
@@ -70,7 +86,7 @@ def quality(d: Draw) -> Sentence:
     """Say "그 가방은 아주 큽니다." for "The bag is very big."."""
     (s, adjective), degree = d.quality(_GRADED), d.term("degree")
     return d.say(
-        f"{pt.topic(s.korean)} {degree.korean} {ko.present(adjective.korean)}",
+        f"{pt.topic(s.korean)} {d.degree(degree)} {d.present(adjective)}",
         f"{s.english} {be(s.agreement)} {degree.english} {adjective.english}",
     )
 
@@ -80,7 +96,7 @@ def past_quality(d: Draw) -> Sentence:
     """Say "그 영화는 재미있었습니다." for "The movie was interesting."."""
     s, adjective = d.quality(bare=False)
     return d.say(
-        f"{pt.topic(s.korean)} {ko.past(adjective.korean, adjective.irregular)}",
+        f"{pt.topic(s.korean)} {d.past(adjective)}",
         f"{s.english} {be(s.agreement, True)} {adjective.english}",
     )
 
@@ -90,7 +106,7 @@ def missing_quality(d: Draw) -> Sentence:
     """Say "이 상자는 무겁지 않습니다." for "This box is not heavy."."""
     s, adjective = d.quality()
     return d.say(
-        f"{pt.topic(s.korean)} {ko.stem(adjective.korean)}지 않습니다",
+        f"{pt.topic(s.korean)} {d.denied(adjective, NOT_BE)}",
         f"{s.english} {be(s.agreement)} not {adjective.english}",
     )
 
@@ -100,7 +116,7 @@ def quality_question(d: Draw) -> Sentence:
     """Ask "그 책은 재미있습니까?" for "Is the book interesting?"."""
     s, adjective = d.quality(first=False)
     return d.say(
-        f"{pt.topic(s.korean)} {ko.present_question(adjective.korean)}",
+        f"{d.topic(s)} {d.present_question(adjective)}",
         f"{be(s.agreement)} {s.english} {adjective.english}",
         "?",
     )
@@ -127,7 +143,7 @@ def but(d: Draw) -> Sentence:
     d.join(second, noun)
     s = d.thing(noun)
     return d.say(
-        f"{pt.topic(s.korean)} {ko.stem(first.korean)}지만 {ko.present(second.korean)}",
+        f"{d.topic(s)} {ko.stem(first.korean)}지만 {d.present(second)}",
         f"{s.english} {be(s.agreement)} {first.english} but {second.english}",
     )
 
@@ -155,7 +171,7 @@ def comparison(d: Draw) -> Sentence:
     """
     s, standard, adjective = _compared(d)
     return d.say(
-        f"{pt.topic(s.korean)} {standard.korean}보다 {ko.present(adjective.korean)}",
+        f"{d.topic(s)} {standard.korean}보다 {d.present(adjective)}",
         f"{s.english} {be(s.agreement)} {en.comparative(adjective.english)} than {standard.english}",
     )
 
@@ -165,7 +181,7 @@ def superlative(d: Draw) -> Sentence:
     """Say "이 가방이 가장 큽니다." for "This bag is the biggest."."""
     s, adjective = d.quality(_GRADED, bare=False, first=False)
     return d.say(
-        f"{pt.subject(s.korean)} 가장 {ko.present(adjective.korean)}",
+        f"{pt.subject(s.korean)} 가장 {d.present(adjective)}",
         f"{s.english} {be(s.agreement)} the {en.superlative(adjective.english)}",
     )
 
@@ -180,7 +196,7 @@ def possession(d: Draw) -> Sentence:
         if n.number == "count"
     ])  # fmt: skip
     return d.say(
-        f"{pt.topic(korean)} {owner.korean}의 {noun.korean}입니다",
+        f"{pt.topic(korean)} {owner.korean}의 {pt.copula(noun.korean, d.style)}",
         f"{english} is {owner.english}'s {noun.english}",
     )
 
@@ -213,7 +229,7 @@ def there_is(d: Draw) -> Sentence:
     korean, english, thing = _spot(d)
     phrase = noun_phrase(thing)
     return d.say(
-        f"{korean} {pt.subject(phrase.korean)} 있습니다",
+        f"{korean} {pt.subject(phrase.korean)} {d.present(EXIST)}",
         f"there {be(phrase.agreement)} {phrase.english} {english}",
     )
 
@@ -225,7 +241,7 @@ def lies_there(d: Draw) -> Sentence:
     is_there = d.deal((True, True, False))
     s = d.thing(thing, ("그",) if thing.group in PERSON else ("그", "그", "제"))
     return d.say(
-        f"{pt.topic(s.korean)} {korean} {'있습니다' if is_there else '없습니다'}",
+        f"{d.topic(s)} {korean} {d.present(EXIST if is_there else ABSENT)}",
         f"{s.english} {be(s.agreement)} {'' if is_there else 'not '}{english}",
     )
 
@@ -241,7 +257,10 @@ def where_is(d: Draw) -> Sentence:
         english = f"{name.english}'s {noun.english}"
         s = Phrase(f"{name.korean}의 {noun.korean}", english, s.agreement)
     return d.say(
-        f"{pt.topic(s.korean)} 어디에 있습니까", f"where {be(s.agreement)} {s.english}", "?"
+        f"{d.topic(s)} 어디에 {d.present_question(EXIST)}",
+        f"where {be(s.agreement)} {s.english}",
+        "?",
+        asks=True,
     )
 
 
@@ -251,7 +270,7 @@ def none_left(d: Draw) -> Sentence:
     room = d.pick(nouns("room", "utility", "shop", "outdoor"))
     noun = d.pick(_missing_things(room))
     return d.say(
-        f"{room.korean}에 {pt.subject(noun.korean)} 없습니다",
+        f"{room.korean}에 {pt.subject(noun.korean)} {d.present(ABSENT)}",
         f"there {'are' if noun.number == 'plural' else 'is'} no {noun.english} {at(room)}",
     )
 
@@ -267,15 +286,23 @@ def _missing_things(room: Noun) -> tuple[Noun, ...]:
 @pattern
 def ownership(d: Draw) -> Sentence:
     """Say "제 형은 고양이가 있습니다." for "My older brother has a cat."."""
-    s, noun = d.subject(), d.pick([*nouns("pet", "bike", "car", "instrument"), *_OWNED_KIN])
-    has = d.deal((True, True, False))
+    form = d.deal(("has", "has", "lacks", "question"))
+    s = d.asked() if form == "question" else d.subject()
+    noun = d.pick([*nouns("pet", "bike", "car", "instrument", "means", "means"), *_OWNED_KIN])
     phrase = noun_phrase(noun)
+    if form == "question":
+        return d.say(
+            f"{d.topic(s)} {pt.subject(phrase.korean)} {d.present_question(EXIST)}",
+            f"{verb_present(s.agreement, 'do')} {s.english} have {phrase.english}",
+            "?",
+        )
+    has = form == "has"
     verb = (
         ("have" if s.agreement != "third" else "has")
         if has
         else ("does not have" if s.agreement == "third" else "do not have")
     )
     return d.say(
-        f"{pt.topic(s.korean)} {pt.subject(phrase.korean)} {'있습니다' if has else '없습니다'}",
+        f"{d.topic(s)} {pt.subject(phrase.korean)} {d.present(EXIST if has else ABSENT)}",
         f"{s.english} {verb} {phrase.english}",
     )

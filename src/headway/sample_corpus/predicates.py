@@ -7,9 +7,9 @@ years, `a` of any time (others: of hours or days), `r` one has the thing afterwa
 """
 
 TRANSITIVE = """
-먹다 = eat : fruit snack bakery dessert meal rice staple meat : hpvqr
+먹다 = eat : fruit snack bakery dessert meal dish rice staple meat : hpvqr
 마시다 = drink : hotdrink colddrink alcohol : hpvqr
-요리하다 = cook : meal staple meat : hpvqr
+요리하다 = cook : meal dish staple meat : hpvqr
 굽다/ㅂ = grill : meat : hpv
 굽다/ㅂ = bake : bakery : hpvr
 썰다 = chop : vegetable : pv
@@ -29,7 +29,9 @@ bike vegetable material : avqr
 벗다 = take off : garment footwear headwear : vq
 빨다 = wash : garment : pv
 연주하다 = play : instrument : hpvtq
-하다 = play : ballgame : hpv
+하다 = play : ballgame game : hpv
+하다 = speak : language : v
+하다 = do : task : hpv
 치다 = play : racket : hpv
 배우다 = learn : language field racket : hlpvq
 가르치다 = teach : language field : hlpvq
@@ -55,14 +57,15 @@ bike vegetable material : avqr
 돌보다 = take care of : pet farm : pv
 보다 = see : wild farm small : aqr
 보다 = watch : show : pvr
+보다 = watch : tv : hpv
 잡다 = catch : small : vq
 만지다 = touch : pet farm : vq
 듣다/ㄷ = listen to : song audio : pvqr
 부르다/르 = sing : song : pvq
-만나다 = meet : person : av
+만나다 = meet : person friend : av
 돕다/ㅂ = help : person : apv
-기다리다 = wait for : person public : pv
-초대하다 = invite : person : av
+기다리다 = wait for : person friend public : pv
+초대하다 = invite : person friend : av
 칭찬하다 = praise : person : v
 인터뷰하다 = interview : person : apv
 고르다/르 = choose : garment footwear book plant : vqr
@@ -73,7 +76,7 @@ bike vegetable material : avqr
 운전하다 = drive : car : pv
 자르다/르 = cut : material bakery : pv
 사용하다 = use : appliance cutlery stationery : vq
-주문하다 = order : snack meal rice staple dessert hotdrink colddrink : hvqr
+주문하다 = order : snack meal dish rice staple dessert hotdrink colddrink : hvqr
 닦다 = wipe : surface crockery : pvq
 깨다 = break : crockery : aq
 줍다/ㅂ = pick up : belonging stationery : vqr
@@ -83,7 +86,7 @@ bike vegetable material : avqr
 복사하다 = copy : document : pvq
 인쇄하다 = print : document : pvq
 검토하다 = review : document : pvqr
-준비하다 = prepare : meal rice staple snack : pvqr
+준비하다 = prepare : meal dish rice staple snack : pvqr
 쓸다 = sweep : path : pvq
 """
 
@@ -99,27 +102,29 @@ GIVING = """
 
 # Verbs of feeling and knowing, used in the plain present.
 STATIVE = """
-좋아하다 = like : meal rice staple meat dessert hotdrink alcohol ballgame racket field language : p
-싫어하다 = dislike : meal rice staple meat dessert hotdrink alcohol ballgame racket field : p
+좋아하다 = like : meal dish game rice staple meat dessert hotdrink alcohol ballgame racket field language : p
+싫어하다 = dislike : meal dish game rice staple meat dessert hotdrink alcohol ballgame racket field : p
 이해하다 = understand : language field : p
 즐기다 = enjoy : ballgame racket : p
+사랑하다 = love : : p
 """
 
 # Intransitive verbs, with the groups of places that suit them and tags as above.
 INTRANSITIVE = """
-자다 = sleep : hpv : room outdoor
-쉬다 = rest : hpv : room outdoor shop
+자다 = sleep : hpv : room own outdoor
+쉬다 = rest : hpv : room own outdoor shop
 울다 = cry : p : room outdoor place
 웃다 = laugh : p : room place shop
-일하다 = work : hpv : shop place
-놀다 = play : hpv : outdoor room
+일하다 = work : hpv : shop place own
+놀다 = play : hpv : outdoor room own
 걷다/ㄷ = walk : hpv : outdoor
 달리다 = run : hpv : outdoor
 수영하다 = swim : hpv :
 춤추다 = dance : hpv : outdoor room
 노래하다 = sing : hpv : outdoor place room
 기도하다 = pray : hpv : room place
-운동하다 = exercise : hpv : outdoor
+운동하다 = exercise : hpv : outdoor own
+공부하다 = study : hpv : room own shop place
 여행하다 = travel : v :
 기침하다 = cough : p : room shop
 넘어지다 = fall down : : outdoor place
@@ -174,10 +179,10 @@ ingredient alcohol
 부드럽다/ㅂ = soft : garment bakery
 어둡다/ㅂ = dark : path
 새롭다/ㅂ = new : book show song appliance
-맛있다 = delicious : fruit snack bakery dessert meal rice staple meat
+맛있다 = delicious : fruit snack bakery dessert meal dish rice staple meat
 달다 = sweet : fruit dessert
 짜다 = salty : meal
-맵다/ㅂ = spicy : meal
+맵다/ㅂ = spicy : meal dish
 뜨겁다/ㅂ = hot : hotdrink
 차갑다/ㅂ = cold : colddrink
 신선하다 = fresh : fruit vegetable meat

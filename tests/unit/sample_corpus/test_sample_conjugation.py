@@ -105,6 +105,91 @@ def test_requests_and_duties_take_their_hand_written_forms(
     assert ko.obligation(word, kind) == must
 
 
+# dictionary form, class, and the present: polite, plain, a plain question, casual
+STYLED = [
+    ("가다", "", "가요", "간다", "가니", "가"), ("먹다", "", "먹어요", "먹는다", "먹니", "먹어"),
+    ("보다", "", "봐요", "본다", "보니", "봐"),
+    ("마시다", "", "마셔요", "마신다", "마시니", "마셔"),
+    ("공부하다", "", "공부해요", "공부한다", "공부하니", "공부해"),
+    ("만들다", "", "만들어요", "만든다", "만드니", "만들어"),
+    ("쓰다", "", "써요", "쓴다", "쓰니", "써"), ("쉬다", "", "쉬어요", "쉰다", "쉬니", "쉬어"),
+    ("듣다", "ㄷ", "들어요", "듣는다", "듣니", "들어"),
+    ("돕다", "ㅂ", "도와요", "돕는다", "돕니", "도와"),
+    ("짓다", "ㅅ", "지어요", "짓는다", "짓니", "지어"),
+    ("모르다", "르", "몰라요", "모른다", "모르니", "몰라"),
+]  # fmt: skip
+STYLED_ADJECTIVES = [
+    ("크다", "", "커요", "크다", "크니", "커"), ("길다", "", "길어요", "길다", "기니", "길어"),
+    ("춥다", "ㅂ", "추워요", "춥다", "춥니", "추워"),
+    ("빨갛다", "ㅎ", "빨개요", "빨갛다", "빨갛니", "빨개"),
+    ("빠르다", "르", "빨라요", "빠르다", "빠르니", "빨라"),
+    ("있다", "", "있어요", "있다", "있니", "있어"),
+    ("좋다", "", "좋아요", "좋다", "좋니", "좋아"), ("없다", "", "없어요", "없다", "없니", "없어"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("rows", [STYLED, STYLED_ADJECTIVES])
+def test_the_present_takes_its_hand_written_forms_in_each_style(
+    rows: list[tuple[str, ko.Irregular, str, str, str, str]],
+) -> None:
+    for word, kind, polite, plain, asked, casual in rows:
+        describes = rows is STYLED_ADJECTIVES
+        assert ko.present(word, kind, "polite", describes=describes) == polite
+        assert ko.present(word, kind, "plain", describes=describes) == plain
+        assert ko.present(word, kind, "casual", describes=describes) == casual
+        assert ko.present_question(word, kind, "plain") == asked
+        assert ko.present_question(word, kind, "polite") == polite
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "polite", "plain", "asked", "casual"),
+    [
+        ("가다", "", "갔어요", "갔다", "갔니", "갔어"),
+        ("먹다", "", "먹었어요", "먹었다", "먹었니", "먹었어"),
+        ("걷다", "ㄷ", "걸었어요", "걸었다", "걸었니", "걸었어"),
+        ("춥다", "ㅂ", "추웠어요", "추웠다", "추웠니", "추웠어"),
+    ],
+)  # fmt: skip
+def test_the_past_takes_its_hand_written_forms_in_each_style(
+    word: str, kind: ko.Irregular, polite: str, plain: str, asked: str, casual: str
+) -> None:
+    assert ko.past(word, kind, "polite") == ko.past_question(word, kind, "polite") == polite
+    assert ko.past(word, kind, "plain") == plain
+    assert ko.past_question(word, kind, "plain") == asked
+    assert ko.past(word, kind, "casual") == casual
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "polite", "plain", "casual", "together", "with_friends"),
+    [
+        ("읽다", "", "읽으세요", "읽어라", "읽어", "읽읍시다", "읽자"),
+        ("가다", "", "가세요", "가라", "가", "갑시다", "가자"),
+        ("열다", "", "여세요", "열어라", "열어", "엽시다", "열자"),
+        ("듣다", "ㄷ", "들으세요", "들어라", "들어", "들읍시다", "듣자"),
+        ("돕다", "ㅂ", "도우세요", "도와라", "도와", "도웁시다", "돕자"),
+    ],
+)  # fmt: skip
+def test_requests_and_proposals_take_their_hand_written_forms(
+    word: str, kind: ko.Irregular, polite: str, plain: str, casual: str, together: str,
+    with_friends: str,
+) -> None:  # fmt: skip
+    assert ko.request(word, kind, "polite") == polite
+    assert ko.request(word, kind, "plain") == plain
+    assert ko.request(word, kind, "casual") == casual
+    assert ko.proposal(word, kind) == together
+    assert ko.proposal(word, kind, "plain") == ko.proposal(word, kind, "casual") == with_friends
+    assert ko.respectful_question(word, kind, "polite") == polite
+    assert ko.respectful_question(word, kind) == polite.removesuffix("세요") + "십니까"
+
+
+@pytest.mark.parametrize(
+    ("word", "seen"), [("좋다", "좋네요"), ("길다", "기네요"), ("춥다", "춥네요")]
+)
+def test_what_one_notices_ends_in_neyo(word: str, seen: str) -> None:
+    assert ko.observation(word) == seen
+    assert ko.observation(word, "casual") == seen.removesuffix("요")
+
+
 STEMS = st.text(st.integers(0xAC00, 0xD7A3).map(chr), min_size=1, max_size=3)
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.sample_corpus import particles as pt
+from headway.sample_corpus.conjugation import Style
 from headway.sample_corpus.hangul import final_of
 
 NOUNS = st.text(st.integers(0xAC00, 0xD7A3).map(chr), min_size=1, max_size=5)
@@ -53,9 +54,32 @@ def test_the_past_copula_is_contracted_after_vowels_only(noun: str) -> None:
         (pt.to_person, "학생", "학생에게"),
         (pt.copula, "학생", "학생입니다"), (pt.copula, "의사", "의사입니다"),
         (pt.copula_past, "학생", "학생이었습니다"), (pt.copula_past, "의사", "의사였습니다"),
+        (pt.subject, "나", "내가"), (pt.subject, "너", "네가"), (pt.along, "친구", "친구랑"),
+        (pt.along, "동생", "동생이랑"), (pt.called, "민수", "민수라고"),
+        (pt.called, "지민", "지민이라고"), (pt.vocative, "민수", "민수야"),
+        (pt.vocative, "지민", "지민아"),
     ],
 )  # fmt: skip
 def test_known_nouns_take_their_known_forms(
     particle: Callable[[str], str], noun: str, expected: str
 ) -> None:
     assert particle(noun) == expected
+
+
+@pytest.mark.parametrize(
+    ("style", "student", "doctor", "asked", "was", "is_not"),
+    [
+        ("formal", "학생입니다", "의사입니다", "의사입니까", "의사였습니다", "의사가 아닙니다"),
+        ("polite", "학생이에요", "의사예요", "의사예요", "의사였어요", "의사가 아니에요"),
+        ("plain", "학생이다", "의사다", "의사니", "의사였다", "의사가 아니다"),
+        ("casual", "학생이야", "의사야", "의사야", "의사였어", "의사가 아니야"),
+    ],
+)
+def test_the_copula_has_its_known_forms_in_each_style(
+    style: Style, student: str, doctor: str, asked: str, was: str, is_not: str
+) -> None:
+    assert pt.copula("학생", style) == student
+    assert pt.copula("의사", style) == doctor
+    assert pt.copula_question("의사", style) == asked
+    assert pt.copula_past("의사", style) == was
+    assert pt.negative_copula("의사", style) == is_not
