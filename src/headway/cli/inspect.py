@@ -1,5 +1,6 @@
 """`headway inspect`: one sentence, every intermediate."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
@@ -62,13 +63,18 @@ def inspect(
     device: Device = "auto",
 ) -> None:
     """Show what a model computes for one sentence: all tensors by name, each number explained."""
+    from headway.cli.line_notes import UNFAMILIAR
     from headway.inspection.explain import explain as work_out
+    from headway.inspection.familiarity import is_unfamiliar_trace
     from headway.inspection.steps import target_rows
     from headway.inspection.translator import load
 
     _check(out, explain, at, lang)
     translator = load(remark_on_weights(model, quiet), device)
     trace = translator.trace(sentence, target, prefix=prefix)
+    is_unfamiliar = target is None and is_unfamiliar_trace(translator.bundle, trace)
+    if is_unfamiliar and not quiet:
+        print(f"Note: beyond what this model knows; {UNFAMILIAR}.", file=sys.stderr)
     if out is not None and out.suffix == _PAGE:
         from headway.serving.export import write_page
 
@@ -85,7 +91,7 @@ def inspect(
         return
     rows = target_rows(trace)
     if as_json:
-        print_json(_values(trace, rows, name))
+        print_json(_values(trace, rows, name) | {"unfamiliar": is_unfamiliar})
     elif not quiet or out is None:
         _print(trace, rows, name)
 

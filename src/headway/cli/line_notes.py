@@ -19,8 +19,14 @@ _KINDS = {
     "incomplete": ("were ended by the output limit", "complete"),
     "unknown": ("have text that is unknown to the vocabulary", "unknown_pieces"),
     "empty": ("have empty translations or empty parts", "empty_parts"),
+    "unfamiliar": ("are beyond what this model knows", "unfamiliar_parts"),
 }
 """By kind: a verb phrase for several lines, and the name of the fact in the output of `--json`."""
+
+
+UNFAMILIAR = (
+    "it was trained on sentences of a small built-in grammar, and the translation is a guess"
+)
 
 
 class LineNotes:
@@ -79,6 +85,9 @@ class LineNotes:
             lost = "is empty" if result.empty_parts == 1 else "are empty"
             parts = f"{result.empty_parts} of its {result.num_parts} translated parts"
             yield "empty", f"{parts} {lost}"
+        if result.unfamiliar_parts:
+            where = "" if result.num_parts == 1 else f" in {result.unfamiliar_parts} of its parts"
+            yield "unfamiliar", f"beyond what this model knows{where}; {UNFAMILIAR}"
 
     def _mostly_unknown(self) -> str:
         """Return a sentence if most lines have text that is unknown to the vocabulary."""

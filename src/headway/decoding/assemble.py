@@ -10,6 +10,7 @@ from headway.data.tokenizer import END_ID
 from headway.data.words import number_words
 from headway.decoding.alignment import Alignment, word_alignment
 from headway.decoding.attention import Attend
+from headway.decoding.familiarity import unfamiliar_parts
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.parts import Joint, Part
@@ -49,6 +50,7 @@ class TranslationBuilder:
 
     def __init__(self, bundle: Bundle, options: SearchOptions) -> None:
         """Use the tokenizers of this bundle; options: those of the search."""
+        self.bundle = bundle
         self.source, self.target = bundle.source_tokenizer, bundle.target_tokenizer
         self.n_best = options.n_best
         self.drawn = options.sampling is not None
@@ -93,6 +95,7 @@ class TranslationBuilder:
             complete=all(part.complete for part in combined[0]),
             unknown_pieces=sum(self.source.unknown_count(part.ids) for part in parts),
             empty_parts=sum(not text.strip() for text in written[0]),
+            unfamiliar_parts=unfamiliar_parts(self.bundle, parts, combined[0]),
         )
 
     def _drawn(self, samples: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:

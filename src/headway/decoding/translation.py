@@ -64,6 +64,8 @@ class Translation:
     """The number of source pieces, of all parts, that the vocabulary does not have."""
     empty_parts: int = 0
     """The number of parts whose translation has no text."""
+    unfamiliar_parts: int = 0
+    """The number of parts unlike the text that the model knows; 0 for an uncalibrated bundle."""
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
@@ -85,6 +87,7 @@ class StreamEnd:
     complete: bool
     unknown_pieces: int
     empty_parts: int
+    unfamiliar_parts: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from headway.decoding.build_engine import EngineName, PrecisionName, build_engin
 from headway.decoding.build_search import build_search, search_all
 from headway.decoding.candidates import next_pieces
 from headway.decoding.ensemble import EnsembleEngine, as_bundles, as_paths, check_vocabularies
+from headway.decoding.familiarity import unfamiliar_parts
 from headway.decoding.glossary import Glossary, as_glossary
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions, changed_options
@@ -283,6 +284,7 @@ class TextTranslator:
             complete=all(hypothesis.complete for hypothesis in best),
             unknown_pieces=sum(unknown_count(part.ids) for part in parts),
             empty_parts=sum(not text.strip() for text in written),
+            unfamiliar_parts=unfamiliar_parts(self.bundle, parts, best),
         )
 
     @_foreign_names_hinted

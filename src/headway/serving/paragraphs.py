@@ -106,9 +106,14 @@ def answer(wish: TextWish) -> Json:
     joined = JoinedText()
     translated = []
     for sentence, prefix in zip(wish.sentences, wish.prefixes, strict=True):
-        text = wish.served.translator.translate(
+        translation = wish.served.translator.translate(
             sentence.source, options=wish.options, prefix=prefix, split_sentences=False
-        ).text
-        space = joined.add(text, sentence.joint).removesuffix(text)
-        translated.append({"source": sentence.source, "space": space, "translation": text})
+        )
+        text = translation.text
+        translated.append({
+            "source": sentence.source,
+            "space": joined.add(text, sentence.joint).removesuffix(text),
+            "translation": text,
+            "unfamiliar": translation.unfamiliar_parts > 0,
+        })  # fmt: skip
     return Json({"text": joined.text, "sentences": translated})

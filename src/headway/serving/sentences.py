@@ -13,6 +13,7 @@ from torch import Tensor
 from headway.errors import TraceError
 from headway.inspection.catalog import catalog, model_names, pattern_of
 from headway.inspection.explain import explain as work_out
+from headway.inspection.familiarity import is_unfamiliar_trace
 from headway.inspection.named_tensor import Axis, TracedTensor, check_axes
 from headway.inspection.one_sentence import trace_sentence
 from headway.inspection.phrases import Language
@@ -138,6 +139,7 @@ def manifest(kept: Kept[Served]) -> dict[str, Any]:
             for name in derived
             for axes in [[a for a in rows[pattern_of(name)].axes if a.name != "batch"]]
         ],
+        "unfamiliar": not seen.edits and is_unfamiliar_trace(kept.owner.translator.bundle, seen),
         "edits": seen.edits,
         "nbytes": seen.nbytes,
     }  # fmt: skip

@@ -1,10 +1,13 @@
 """`headway inspect`: what it prints, what it writes, and what it refuses."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from headway.bundle import load_bundle, save_bundle
+from headway.decoding.familiarity import FAMILIARITY, Familiarity
 from headway.inspection.trace import Trace
 
 NAME = "decoder.layers.0.cross_attention.weights"
@@ -29,6 +32,21 @@ def test_a_text_of_several_sentences_is_remarked_on(run, bundle_path: Path) -> N
     assert err.count("\n") == 1
     assert run(*command, "--quiet")[2] == ""
     assert run(*command, "--target", "a dog. the cat.")[2] == ""
+
+
+def test_a_sentence_beyond_a_calibrated_model_is_remarked_on(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    bundle = load_bundle(bundle_path)
+    limits = Familiarity(1e9, frozenset()).record()  # only unknown tokens are beyond them
+    save_bundle(tmp_path, replace(bundle, record=bundle.record | {FAMILIARITY: limits}))
+    status, _, err = run("inspect", tmp_path, "the cät")
+    assert status == 0
+    assert err.startswith("Note: beyond what this model knows; ")
+    for quiet in (("the cat",), ("the cät", "--quiet"), ("the cät", "--target", "a dog")):
+        assert run("inspect", tmp_path, *quiet)[2] == ""
+    values = json.loads(run("inspect", tmp_path, "the cät", "--json", "--quiet")[1])
+    assert values["unfamiliar"] is True
 
 
 @pytest.mark.parametrize("form", ["safetensors", "json", "npz"])

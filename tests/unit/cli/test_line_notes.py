@@ -76,6 +76,12 @@ def test_a_sentence_that_became_nothing_is_noted(notes: Notes) -> None:
             "1 of its 3 translated parts is empty",
             "have empty translations or empty parts; empty_parts of --json shows which",
         ),
+        (
+            replace(PLAIN, unfamiliar_parts=1),
+            "beyond what this model knows; it was trained on sentences of a small built-in "
+            "grammar, and the translation is a guess",
+            "are beyond what this model knows; unfamiliar_parts of --json shows which",
+        ),
     ],
 )
 def test_after_five_notes_of_a_kind_only_their_number_is_printed(

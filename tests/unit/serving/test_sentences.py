@@ -1,5 +1,6 @@
 """Traced sentences: manifests, bytes, statistics and explanations are those of Python."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,16 @@ import pytest
 import torch
 from fastapi.testclient import TestClient
 
+from headway.decoding.familiarity import FAMILIARITY, Familiarity
 from headway.decoding.options import SearchOptions
 from headway.inspection.edit import zero
 from headway.inspection.one_sentence import trace_sentence
 from headway.inspection.steps import target_rows
 from headway.inspection.translator import Translator
+from headway.serving.app import create_app
+from headway.serving.models import Served
+
+from .conftest import OWN
 
 SOURCE = "나는 너를 본다 ."
 NAME = "decoder.layers.1.cross_attention.weights"
@@ -45,6 +51,21 @@ def test_the_manifest_is_that_of_the_trace(traced: dict[str, Any], translator: T
         assert 0 < told["entropy"] == row.entropy
     assert traced["nbytes"] == seen.nbytes
     assert (traced["edits"], traced["model"]) == ({}, "small")
+    assert traced["unfamiliar"] is False
+
+
+def test_a_sentence_beyond_a_calibrated_model_is_marked_unless_edited(served: Served) -> None:
+    limits = Familiarity(-1.0, frozenset()).record()  # every sentence is beyond them
+    bundle = replace(served.translator.bundle, record={FAMILIARITY: limits})
+    calibrated = Served("limited", Translator(bundle, "reference"), "d" * 64)
+    with TestClient(create_app([calibrated]), base_url=OWN) as client:
+        plain, edited = (
+            client.post("/api/trace", json={"source": SOURCE, **more}).json()
+            for more in ({}, {"edits": [{"name": NAME, "kind": "zero"}]})
+        )
+        text = client.post("/api/paragraph", json={"source": "나는 본다. 너는 본다."}).json()
+    assert (plain["unfamiliar"], edited["unfamiliar"]) == (True, False)
+    assert [sentence["unfamiliar"] for sentence in text["sentences"]] == [True, True]
 
 
 def test_every_tensor_of_the_manifest_has_its_shape_type_and_bytes(

@@ -93,7 +93,17 @@ export function strips(explorer, trace) {
       chosen: row,
       choose: (t) => explorer.go({ t }),
       title: (t) => explorer.t("frame.row-title", { step: t + 1, reads: rows[t].reads, writes: rows[t].writes, p: percent(rows[t].probability) }),
-    }), unknown(explorer, sentence.source_pieces));
+    }), unfamiliar(explorer, trace), unknown(explorer, sentence.source_pieces));
+}
+
+/**
+ * Say that the model does not know such a sentence. The verdict is on translations of its own search.
+ * @param {Explorer} explorer
+ * @param {import("app/trace.js").Trace} trace
+ */
+function unfamiliar(explorer, trace) {
+  if (!trace.unfamiliar || explorer.state.target) return null;
+  return h("p", { class: "unknown", role: "note" }, explorer.t("frame.unfamiliar"));
 }
 
 /** Say what a source has lost: the model cannot see which characters these were. @param {Explorer} explorer @param {string[]} source */

@@ -10,6 +10,7 @@ import { walk } from "app/parts.js";
  * @property {string} source
  * @property {string} translation
  * @property {string} space   the characters between the translation before and this one
+ * @property {boolean} [unfamiliar]   true if the sentence is beyond what a calibrated model knows
  *
  * @typedef {object} Paragraph
  * @property {string} text   the translation of the whole source
@@ -34,7 +35,8 @@ export function sentenceChoice(explorer) {
     },
     h("span", { class: "text-number number", "aria-hidden": "true" }, place + 1),
     h("span", { class: "text-source" }, source),
-    h("span", { class: "text-translation" }, paragraph?.sentences[place].translation ?? ""))));
+    h("span", { class: "text-translation" }, paragraph?.sentences[place].translation ?? ""),
+    paragraph?.sentences[place].unfamiliar ? h("span", { class: "text-unfamiliar" }, explorer.t("text.unfamiliar")) : null)));
   });
   queueMicrotask(() => { // by then the list is in the page
     const row = /** @type {HTMLElement} */ (list.children[chosen]);

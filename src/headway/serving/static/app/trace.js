@@ -87,6 +87,8 @@ export class Trace {
     this.rows = manifest.rows;
     /** @type {Record<string, string>} */
     this.edits = manifest.edits;
+    /** True if the sentence is beyond what a calibrated model knows. */
+    this.unfamiliar = manifest.unfamiliar === true;
     /** @type {Map<string, import("app/network.js").TensorEntry>} */
     this.tensors = new Map(manifest.tensors.map((/** @type {any} */ entry) => [entry.name, entry]));
     this.backend = backend;

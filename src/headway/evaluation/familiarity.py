@@ -1,0 +1,40 @@
+"""Calibrate what a model knows, on text like that of its training."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from headway.decoding.familiarity import Familiarity, pairs_within_words
+from headway.decoding.translator import TextTranslator
+
+FALSE_ALARMS = 0.01
+"""The share of held-out text that may be beyond the limit."""
+
+
+def measured_familiarity(
+    translator: TextTranslator, training: Iterable[str], held_out: Sequence[str]
+) -> dict[str, Any]:
+    """Return the limits of a model for the record of its bundle.
+
+    training: the sources that it was trained on. held_out: other sentences of the same kind; 1 %
+    of them are beyond the limit.
+    """
+    tokenizer = translator.bundle.source_tokenizer
+    encoded = tokenizer.encode_batch(training)
+    pairs = frozenset(pair for ids in encoded for pair in pairs_within_words(tokenizer, ids))
+    unlimited = Familiarity(float("inf"), pairs)
+    translations = translator.translate(held_out, split_sentences=False)
+    doubts = np.array([
+        unlimited.doubt(
+            tokenizer,
+            ids,
+            translation.hypotheses[0].log_prob,
+            len(translation.pieces) + 1,
+        )
+        for ids, translation in zip(tokenizer.encode_batch(held_out), translations, strict=True)
+    ])  # fmt: skip
+    # Unknown tokens are beyond any limit, and JSON has no infinite one.
+    limit = float(np.quantile(doubts[np.isfinite(doubts)], 1 - FALSE_ALARMS, method="higher"))
+    measured = {"held_out": len(held_out), "false_alarms": float(np.mean(doubts > limit))}
+    return Familiarity(limit, pairs).record() | measured
