@@ -3,35 +3,60 @@
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from headway.bundle import load_bundle, save_bundle
 from headway.config.data import DataConfig, TokenizerConfig
 from headway.config.decoding import DecodingConfig
 from headway.config.evaluation import EvaluationConfig
 from headway.config.model import Architecture
 from headway.config.run import Recipe, RunConfig
 from headway.config.training import TrainingConfig
+from headway.decoding.familiarity import FAMILIARITY
 from headway.decoding.translation import Translation
 from headway.errors import MissingExtraError, RunError
+from headway.evaluation.familiarity import measured_familiarity
 from headway.evaluation.metrics import score_texts
 from headway.home import expanded
 from headway.inspection.figures import trace_attention
 from headway.inspection.translator import Translator, load
 from headway.json_text import to_json
 from headway.runtime.atomic_files import write_atomically
-from headway.sample_corpus import SampleCorpus, SamplePair, build_sample_corpus
+from headway.runtime.devices import resolve_device
+from headway.sample_corpus import (
+    SampleCorpus,
+    SamplePair,
+    build_sample_corpus,
+    more_sentences,
+)
+from headway.saved_bundle import find_bundle
 from headway.training.reporting import Reporter
 from headway.training.run import train
 from headway.training.run_folder import RunFolder
 
 TRANSLATIONS_SHOWN = 10
-_OFFERED = 8
+_OFFERED = 6
 _SPLITS = ("train", "valid", "test_unseen", "test_compositional")
 NAME = "Headway demo: Korean to English"
 _PICTURE = "attention.png"
 PICTURED_SENTENCE = "제가 어제 찾은 팔찌는 비쌌습니다."
+FIRST_SENTENCES = (
+    ("저는 학생입니다.", "I am a student."),
+    ("안녕하세요? 반갑습니다.", "Hello. Nice to meet you."),
+    ("이름이 뭐예요?", "What is your name?"),
+    ("저는 어제 학교에 갔어요.", "I went to school yesterday."),
+    ("오늘 날씨가 좋네요.", "The weather is good today."),
+    ("제가 어제 찾은 팔찌는 비쌌습니다.", "The bracelet that I found yesterday was expensive."),
+)
+"""The sentences that a reader sees first, with their translations."""
+BEYOND = "인공지능이 세상을 바꾸고 있습니다."
+"""A sentence beyond the grammar, to show that its translation is flagged."""
+CALIBRATING = 1500
+"""The number of sentences of the grammar that decide what the model knows."""
+_CALIBRATING_SEED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +66,8 @@ class Example:
     source: str
     translation: str
     reference: str
+    unfamiliar: bool = False
+    """True if the sentence is beyond what the model knows."""
 
     @property
     def right(self) -> bool:
@@ -55,6 +82,9 @@ class DemoResult:
     folder: Path
     report: dict[str, Any]
     examples: list[Example]
+    """The first sentences, and then held-out ones."""
+    beyond: Example | None = None
+    """A sentence beyond the grammar; it has no reference."""
 
 
 def text_folder(folder: Path) -> Path:
@@ -127,7 +157,7 @@ def demo_config(text: Path, examples: Sequence[str] = ()) -> RunConfig:
             source_language="Korean",
             target_language="English",
         ),
-        tokenizer=TokenizerConfig(kind="bpe", vocabulary_size=2400),
+        tokenizer=TokenizerConfig(kind="bpe", vocabulary_size=3200),
         model=Architecture(
             d_model=128,
             d_ff=512,
@@ -140,7 +170,7 @@ def demo_config(text: Path, examples: Sequence[str] = ()) -> RunConfig:
             schedule="cosine",
             learning_rate=0.003,
             warmup_steps=200,
-            max_steps=1500,
+            max_steps=2200,
             clip_norm=1.0,
             validation_sentences=200,
             average_checkpoints=3,
@@ -165,10 +195,13 @@ def run_demo(
     if not resume:
         RunFolder(folder).check_free()
     write_corpus(corpus, text)
-    config = demo_config(text, [pair.korean for pair in corpus.test_unseen[:_OFFERED]])
+    first = [SamplePair(korean, english, "first") for korean, english in FIRST_SENTENCES]
+    held_out = corpus.test_unseen[:_OFFERED]
+    config = demo_config(text, [pair.korean for pair in (*first, *held_out)])
     result = train(config, folder, resume=resume, device=device, reporter=reporter)
     if not result.finished:
         return DemoResult(folder, {}, [])
+    calibrate(folder, corpus, device)
     translator = load(folder, device)
     unseen = _translate(translator, corpus.test_unseen)
     compositional = _translate(translator, corpus.test_compositional)
@@ -183,6 +216,8 @@ def run_demo(
         "exact_match_compositional": _exact(compositional),
         "chrf": chrf.value,
         "chrf_signature": chrf.signature,
+        "flagged_unseen": _flagged(unseen),
+        "flagged_compositional": _flagged(compositional),
         "picture": picture,
         "seconds": round(time.perf_counter() - started, 1),
         "training_seconds": round(result.seconds, 1),
@@ -191,7 +226,25 @@ def run_demo(
         folder / "report.json",
         (to_json(report, indent=2) + "\n").encode(),
     )
-    return DemoResult(folder, report, unseen[:TRANSLATIONS_SHOWN])
+    shown = [*_translate(translator, first), *unseen[:TRANSLATIONS_SHOWN]]
+    (beyond,) = _translate(translator, [SamplePair(BEYOND, "", "")])
+    return DemoResult(folder, report, shown, beyond)
+
+
+def calibrate(folder: Path, corpus: SampleCorpus, device: str = "auto") -> None:
+    """Measure what the model knows, on sentences of the grammar that are in no split.
+
+    The limits are kept in the bundle whose weights do better, which is the one that is used.
+    """
+    place = find_bundle(folder)
+    bundle = load_bundle(place, resolve_device(device))  # of its own memory: the files change
+    splits = (getattr(corpus, split) for split in _SPLITS)
+    used = {pair.korean for split in splits for pair in split}
+    fresh = (pair.korean for pair in more_sentences(_CALIBRATING_SEED))
+    others = list(islice((text for text in fresh if text not in used), CALIBRATING))
+    training = [pair.korean for pair in corpus.train]
+    limits = measured_familiarity(Translator(bundle), training, others)
+    save_bundle(place, replace(bundle, record=bundle.record | {FAMILIARITY: limits}))
 
 
 def write_corpus(corpus: SampleCorpus, folder: Path) -> None:
@@ -224,14 +277,16 @@ def draw_attention(
 
 
 def _translate(translator: Translator, pairs: Sequence[SamplePair]) -> list[Example]:
-    translations: list[Translation] = translator.translate(
-        [pair.korean for pair in pairs], split_sentences=False
-    )
+    translations: list[Translation] = translator.translate([pair.korean for pair in pairs])
     return [
-        Example(pair.korean, translation.text, pair.english)
+        Example(pair.korean, translation.text, pair.english, translation.unfamiliar_parts > 0)
         for pair, translation in zip(pairs, translations, strict=True)
     ]
 
 
 def _exact(examples: Sequence[Example]) -> float:
     return sum(example.right for example in examples) / len(examples)
+
+
+def _flagged(examples: Sequence[Example]) -> float:
+    return sum(example.unfamiliar for example in examples) / len(examples)

@@ -185,6 +185,7 @@ def demonstrate(folder: Path) -> None:
         return full.replace(values)
 
     demo.build_sample_corpus, demo.demo_config = lambda: part, small_config
+    demo.CALIBRATING = 20
     run("demo", "--out", folder, "--quiet")
     assert (folder / "averaged" / "manifest.json").is_file()
 

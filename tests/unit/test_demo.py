@@ -10,18 +10,23 @@ from headway import demo
 from headway.bundle import load_bundle
 from headway.cli.app import main
 from headway.config.run import RunConfig
+from headway.decoding.familiarity import FAMILIARITY, Familiarity
 from headway.errors import RunError
 from headway.sample_corpus import SampleCorpus, build_sample_corpus
 from headway.training.reporting import Reporter
 from headway.training.run_folder import RunFolder
 
 
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(scope="module")
+def part() -> SampleCorpus:
     whole = build_sample_corpus()
-    part = SampleCorpus(
+    return SampleCorpus(
         whole.train[:60], whole.valid[:7], whole.test_unseen[:11], whole.test_compositional[:13]
     )
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch, part: SampleCorpus) -> None:
     config = demo.demo_config
 
     def small_config(text: Path, examples: Sequence[str]) -> RunConfig:
@@ -39,6 +44,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(demo, "build_sample_corpus", lambda: part)
     monkeypatch.setattr(demo, "demo_config", small_config)
+    monkeypatch.setattr(demo, "CALIBRATING", 30)
 
 
 @pytest.mark.usefixtures("small")
@@ -52,14 +58,30 @@ def test_the_demo_leaves_report_picture_text_and_bundle(tmp_path: Path) -> None:
     assert 0 <= report["chrf"] <= 100
     assert report["seconds"] >= report["training_seconds"] > 0
     assert (tmp_path / "demo" / "attention.png").read_bytes().startswith(b"\x89PNG")
-    assert len(result.examples) == 10
+    assert [(e.source, e.reference) for e in result.examples[:6]] == list(demo.FIRST_SENTENCES)
+    assert len(result.examples) == 16
     assert load_bundle(tmp_path / "demo").source_language == "Korean"
-    held_out = [example.source for example in result.examples]
+    shown = [example.source for example in result.examples]
+    assert shown[0] == "저는 학생입니다."
     for bundle in ("averaged", "best"):  # the explorer offers them
         recipe = load_bundle(tmp_path / "demo" / bundle).record["config"]["recipe"]
-        assert recipe["examples"] == held_out[:8]
+        assert recipe["examples"] == shown[:12]
     text = (tmp_path / "demo-text" / "train.ko").read_text(encoding="utf-8")
     assert text.count("\n") == 60
+
+
+@pytest.mark.usefixtures("small")
+def test_the_bundle_of_the_demo_knows_its_limits(tmp_path: Path) -> None:
+    result = demo.run_demo(tmp_path / "demo", reporter=Reporter(quiet=True))
+
+    bundle = load_bundle(tmp_path / "demo")
+    familiarity = Familiarity.of(bundle)
+    assert familiarity is not None
+    assert bundle.record[FAMILIARITY]["held_out"] == 30
+    assert result.beyond is not None
+    assert result.beyond.unfamiliar  # 인 is no character of the small corpus
+    for name in ("flagged_unseen", "flagged_compositional"):
+        assert 0 <= result.report[name] <= 1
 
 
 @pytest.mark.usefixtures("small")

@@ -10,7 +10,7 @@ from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
 from headway.stopping import if_stopped
 
 _COMMANDS = (
-    'echo "제가 어제 찾은 팔찌는 비쌌습니다." | headway translate {out}',
+    'headway translate {out} --text "저는 학생입니다."',
     "headway info {out}",
     "headway train --source F --target F --valid-source F --valid-target F --out runs/my",
 )
@@ -21,6 +21,8 @@ _WORDS = {
         "wrong": "wrong; the corpus says: {reference}",
         "scores": "Exactly right: {unseen:.1%} of 500 unseen sentences, {compositional:.1%} of 500 "
         "with combinations never seen in training. chrF {chrf:.1f}. {minutes:.1f} minutes.",
+        "beyond": "Beyond its grammar the model can only guess, and says so:",
+        "guess": "a guess",
         "picture": "Where the decoder looked, for one sentence: {picture}",
         "next": "What to do next:",
         "steps": (
@@ -37,6 +39,8 @@ _WORDS = {
         "scores": "정확히 일치한 비율: 처음 보는 문장 500개 중 {unseen:.1%}, "
         "학습에 없던 조합의 문장 500개 중 {compositional:.1%}. "
         "chrF {chrf:.1f}. {minutes:.1f}분 걸렸습니다.",
+        "beyond": "문법을 벗어난 문장의 번역은 추측일 뿐이며, 추측이라고 표시합니다:",
+        "guess": "추측",
         "picture": "한 문장을 번역하며 디코더가 본 곳: {picture}",
         "next": "다음에 해 볼 것:",
         "steps": ("직접 쓴 문장 번역하기", "학습된 모델 살펴보기", "내 글로 학습하기"),
@@ -88,6 +92,9 @@ def demo(
         verdict = words["right"] if example.right else words["wrong"]
         print(f"  {example.source}\n    {example.translation}")
         print(f"    ({verdict.format(reference=example.reference)})")
+    if result.beyond is not None and result.beyond.unfamiliar:
+        print(f"\n{words['beyond']}")
+        print(f"  {result.beyond.source}\n    {result.beyond.translation}\n    ({words['guess']})")
     print()
     print(
         words["scores"].format(
