@@ -155,3 +155,17 @@ def test_a_text_does_not_make_the_page_scroll_sideways(see: Callable[..., Any], 
     for language in ("en", "ko"):
         page = seen.open(src=TEXT, sent=1, lang=language)
         assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_a_sentence_beyond_the_grammar_is_shown_as_a_guess(
+    seen: Any, translator: Translator, language: str
+) -> None:
+    beyond = "인공지능이 세상을 바꾸고 있습니다."
+    assert translator.translate(beyond).unfamiliar_parts == 1
+    guess = {"en": "The translation is a guess.", "ko": "번역은 추측일 뿐입니다."}[language]
+    page = seen.open(src=beyond, lang=language)
+    assert guess in page.inner_text(".strips")
+    page = seen.open(src=f"{SENTENCES[1]} {beyond}", lang=language)
+    assert guess not in page.inner_text(".strips")
+    assert page.locator(".text-unfamiliar").count() == 1
