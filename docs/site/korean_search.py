@@ -43,7 +43,7 @@ class SearchKorean(SearchEnglish):
     """Syllable pairs for Hangul; stems of English for the names and terms between them."""
 
     lang = "ko"
-    language_name = "Korean"
+    language_name = "English"  # of the stemmer: Sphinx writes `window.Stemmer = EnglishStemmer`
     js_splitter_code = """
 function splitQuery(query) {
   const words = query.match(/[가-힣]+|[\\p{Letter}\\p{Number}_]+/gu) ?? [];

@@ -105,3 +105,10 @@ def test_the_index_finds(built: Path, language: str, query: str) -> None:
     assert all(page != [] for page in pages), terms
     together = set.intersection(*({*page} if isinstance(page, list) else {page} for page in pages))
     assert together, terms
+
+
+@pytest.mark.parametrize("language", NAMES)
+def test_a_search_has_the_stemmer_that_it_names(built: Path, language: str) -> None:
+    script = (built / language / "_static" / "language_data.js").read_text(encoding="utf-8")
+    (stemmer,) = re.findall(r"window\.Stemmer = (\w+);", script)
+    assert f"var {stemmer}=" in script
