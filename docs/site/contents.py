@@ -44,8 +44,8 @@ ROOMS = (
         "Explanation",
         "설명",
         (
-            "explain/architecture", "explain/deviations", "explain/performance",
-            "explain/benchmarks",
+            "explain/promises", "explain/architecture", "explain/deviations",
+            "explain/performance", "explain/benchmarks",
         ),
     ),
     Room(
