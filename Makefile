@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 KERAS_VENV := .venv-keras
 
-.PHONY: help install demo test test-keras test-browser test-device screenshots docs notebooks lint types check format settings clean
+.PHONY: help install demo test test-keras test-browser test-readme test-device screenshots docs notebooks lint types check format settings clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -46,6 +46,9 @@ test-device: install  ## Compare a GPU with the CPU: training, translation, insp
 		-o python_files='check_*.py' tests/other_device --device $(DEVICE)
 
 DEVICE ?= cuda
+
+test-readme: install  ## Run the commands of the README in a fresh copy, with make and with pip alone.
+	$(BIN)/python -m pytest -p no:xdist -o python_files='check_*.py' tests/readme
 
 screenshots: $(VENV)/.browser runs/demo  ## Take the pictures of the documents anew.
 	$(BROWSE) tests/browser/take_screenshots.py

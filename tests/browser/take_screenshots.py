@@ -23,6 +23,9 @@ SCREENS: dict[str, dict[str, Any]] = {
     "alignment": {"screen": "alignment"},
     "lessons": {"screen": "lessons"},
 }
+MOVING = "저는 학생입니다."
+MOVING_STEPS = 6  # tokens of its translation, with the end
+MOVING_PART = {"x": 0, "y": 0, "width": 1290, "height": 840}
 LESSON = {"screen": "lessons", "lesson": 4}
 GOOD = {"screen": "hand", "tab": "good"}
 
@@ -46,6 +49,26 @@ def test_dark(see: Callable[..., Any], name: str) -> None:
 def test_narrow(see: Callable[..., Any], name: str) -> None:
     seen = see(color_scheme="light", reduced_motion="reduce", width=360, is_mobile=True)
     _take(seen, FOLDER / "ko" / f"{name}-narrow.png", lang="ko", **SCREENS[name])
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_moving(see: Callable[..., Any], language: str) -> None:
+    """The picture that moves: one translation, token by token."""
+    seen = see(color_scheme="light", reduced_motion="reduce", width=1290)
+    seen.open(src=SENTENCE)  # the first search compiles, and the time of the encoder is shown
+    frames = []
+    for step in range(MOVING_STEPS):
+        page = seen.open(src=MOVING, lang=language, screen="translate", t=step)
+        page.wait_for_timeout(300)
+        picture = Image.open(io.BytesIO(page.screenshot(clip=MOVING_PART))).convert("RGB")
+        frames.append(picture.resize((860, 560), Image.Resampling.LANCZOS))
+    palette = frames[-1].quantize(96, dither=Image.Dither.NONE)
+    drawn = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    path = FOLDER / language / "translate.gif"
+    drawn[0].save(
+        path, save_all=True, append_images=drawn[1:], duration=1000, loop=0, optimize=True
+    )
+    assert path.stat().st_size < 800_000
 
 
 def _take(seen: Any, path: Path, **state: Any) -> None:
