@@ -66,7 +66,5 @@ def test_both_ways_print_the_translation(copy: Path, tmp_path: Path) -> None:
 
     environment = tmp_path / "environment"
     subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
-    output = _run(
-        f"rm -r runs .venv\n{with_pip}", copy, f"{environment / 'bin'}{os.pathsep}{path}"
-    )
+    output = _run(f"rm -r runs .venv\n{with_pip}", copy, f"{environment / 'bin'}{os.pathsep}{path}")
     assert output.splitlines()[-1] == SENTENCE
