@@ -36,7 +36,7 @@ export default {
     "what-if.chip.replaced": "{name} taken from “{source}”",
     "what-if.examples": "Three examples to begin with",
     "what-if.example.hidden": "No query can attend to this token of the source. What is lost?",
-    "what-if.example.attention": "In its last layer the decoder can no longer attend to the source. Does the first layer suffice?",
+    "what-if.example.attention": "In its last layer the decoder can no longer attend to the source. Do the layers before it suffice?",
     "what-if.example.future": "The decoder may attend to tokens that it has not written yet. It never learned to: see what breaks.",
     "what-if.free": "Both translations",
     "what-if.free.words": "Each is searched on its own: one different token changes all that follow.",
