@@ -7,6 +7,7 @@ import builtins
 import errno
 import fcntl
 import io
+import itertools
 import json
 import os
 import signal
@@ -186,6 +187,9 @@ def demonstrate(folder: Path) -> None:
 
     demo.build_sample_corpus, demo.demo_config = lambda: part, small_config
     demo.CALIBRATING = 20
+    demo.more_sentences = lambda seed: (
+        SamplePair(f"저는 {number} 갑니다.", "", "go") for number in itertools.count(seed)
+    )
     run("demo", "--out", folder, "--quiet")
     assert (folder / "averaged" / "manifest.json").is_file()
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from headway.decoding.familiarity import Familiarity, pairs_within_words
 from headway.decoding.translator import TextTranslator
+from headway.errors import DataError
 
 FALSE_ALARMS = 0.01
 """The share of held-out text that may be beyond the limit."""
@@ -18,7 +19,7 @@ def measured_familiarity(
     """Return the limits of a model for the record of its bundle.
 
     training: the sources that it was trained on. held_out: other sentences of the same kind; 1 %
-    of them are beyond the limit.
+    of them are beyond the limit. Raises DataError if each of them has unknown tokens.
     """
     tokenizer = translator.bundle.source_tokenizer
     encoded = tokenizer.encode_batch(training)
@@ -34,7 +35,12 @@ def measured_familiarity(
         )
         for ids, translation in zip(tokenizer.encode_batch(held_out), translations, strict=True)
     ])  # fmt: skip
-    # Unknown tokens are beyond any limit, and JSON has no infinite one.
-    limit = float(np.quantile(doubts[np.isfinite(doubts)], 1 - FALSE_ALARMS, method="higher"))
+    known = doubts[np.isfinite(doubts)]  # unknown tokens are beyond any limit
+    if not len(known):
+        raise DataError(
+            "Every held-out sentence has tokens that the model does not know.",
+            "Give text like that of its training.",
+        )
+    limit = float(np.quantile(known, 1 - FALSE_ALARMS, method="higher"))
     measured = {"held_out": len(held_out), "false_alarms": float(np.mean(doubts > limit))}
     return Familiarity(limit, pairs).record() | measured

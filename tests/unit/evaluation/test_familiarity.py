@@ -11,6 +11,7 @@ from headway.config.model import Architecture
 from headway.data.tokenizer import train_tokenizer
 from headway.decoding.familiarity import FAMILIARITY, Familiarity, pairs_within_words
 from headway.decoding.translator import TextTranslator
+from headway.errors import DataError
 from headway.evaluation.familiarity import FALSE_ALARMS, measured_familiarity
 from headway.model.transformer import Transformer
 
@@ -40,6 +41,14 @@ def test_held_out_text_is_within_the_measured_limits(translator: TextTranslator)
     flags = [t.unfamiliar_parts for t in calibrated.translate(HELD_OUT, split_sentences=False)]
     assert sum(flags) == round(record["false_alarms"] * len(HELD_OUT))
     assert calibrated.translate("the ü").unfamiliar_parts == 1
+
+
+@pytest.mark.parametrize("held_out", [[], ["ü", "the ä"]])
+def test_text_of_unknown_tokens_decides_no_limit(
+    translator: TextTranslator, held_out: list[str]
+) -> None:
+    with pytest.raises(DataError, match="has tokens that the model does not know"):
+        measured_familiarity(translator, TRAINING, held_out)
 
 
 def test_the_pairs_are_those_of_the_training_text(translator: TextTranslator) -> None:
