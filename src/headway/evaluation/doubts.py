@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from headway.counted import counted
 from headway.data.composition import differ_in_form, is_decomposed
 from headway.data.corpus import Pair
 from headway.data.survey import misalignments
@@ -73,11 +74,12 @@ def forms_remark(name: str, references: Sequence[str], texts: Sequence[str]) -> 
     unequal = [(reference, text) for reference, text in pairs if reference != text]
     if not unequal or not differ_in_form(*zip(*unequal, strict=True)):
         return ""
-    in_parts = [sum(map(is_decomposed, lines)) for lines in (references, texts)]
+    decomposed = [sum(map(is_decomposed, lines)) for lines in (references, texts)]
     return (
-        f"{name}: {in_parts[0]:,} of {len(references):,} references and {in_parts[1]:,} of the "
-        "translations are not in Unicode's composed form (NFC). Characters that look the same "
-        f"count as different, and scores are too low. {COMPOSE}"
+        f"{name}: Unicode's composed form (NFC) would change {decomposed[0]:,} of "
+        f"{counted(len(references), 'reference')} and {decomposed[1]:,} of the translations. "
+        "Characters that look the same count as different, and scores are too low. "
+        f"{COMPOSE}"
     )
 
 

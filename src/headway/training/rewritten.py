@@ -67,8 +67,9 @@ def _on_forms(texts: Texts, target: Tokenizer) -> list[str]:
             or differ_in_form(decomposed, _targets(texts, _COMPARED))
         ):
             remarks.append(
-                f"{len(decomposed):,} of {len(pairs):,} {name} references are not in Unicode's "
-                "composed form (NFC), in which the model will write. Characters that look the same "
+                f"{len(decomposed):,} of {len(pairs):,} {name} references "
+                f"{'is' if len(decomposed) == 1 else 'are'} not in Unicode's composed form (NFC), "
+                "in which the model will write. Characters that look the same "
                 f"count as different, and scores are too low. {COMPOSE}"
             )
     return remarks

@@ -85,7 +85,8 @@ def test_references_in_another_form_than_the_model_writes_are_said(
     assert bool(said) == (is_told or composes)
     if said:
         count = (data_folder / "valid.target").read_text().count(in_references)
-        assert said[0].startswith(f"{count} of 7 validation references are not in Unicode's compos")
+        verb = "is" if count == 1 else "are"
+        assert said[0].startswith(f"{count} of 7 validation references {verb} not in Unicode's co")
         assert said[0].endswith(
             "`headway clean --fix nfc --drop none` composes both files of a text."
         )
