@@ -89,8 +89,8 @@ EXERCISES = [
             f"{SMOOTHING}. Headway spreads ε over all tokens except padding. What is the target "
             "of the right token? Give four decimals.",
             "ko": f"어휘가 토큰 {VOCABULARY}개이고 그중 하나는 패딩이며 ε은 {SMOOTHING}입니다. "
-            "Headway는 ε을 패딩을 뺀 모든 토큰에 고루 나눕니다. 정답 토큰의 목표 확률은 얼마입니까? "
-            "소수점 아래 네 자리까지 쓰세요.",
+            "Headway는 ε을 패딩을 뺀 모든 토큰에 고루 나눕니다. 정답 토큰의 목표 확률은 "
+            "얼마입니까? 소수점 아래 네 자리까지 쓰세요.",
         },
         answer=lambda: smoothed_target()[0],
         slips=[
@@ -139,8 +139,8 @@ EXERCISES = [
                 {
                     "en": "Without smoothing it would be 0. Now a model that is certain pays for "
                     "the six other tokens, which have a target as well.",
-                    "ko": "스무딩이 없다면 0입니다. 이제는 다른 여섯 토큰에도 목표 확률이 있으므로, "
-                    "하나만 확신하는 모델은 그만큼 대가를 치릅니다.",
+                    "ko": "스무딩이 없다면 0입니다. 이제는 다른 여섯 토큰에도 목표 확률이 "
+                    "있으므로, 하나만 확신하는 모델은 그만큼 대가를 치릅니다.",
                 },
             ),
             Slip(
