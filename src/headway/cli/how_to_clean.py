@@ -24,9 +24,9 @@ def how_to_clean(
 ) -> list[str]:
     """Return a closing line for each training text: the next command, and the lines that it mends.
 
-    findings: by the name of the text. held_out: the files of validation and test text; if training
-    text has some of their pairs, the command takes these out. A text has no line if the command
-    mends nothing in it.
+    findings: by the name of the text. held_out: the files of validation and test text, in the
+    direction of the run; if training text has some of their pairs, the command takes these out. A
+    text has no line if the command mends nothing in it.
     """
     from headway.data.mending.choices import Choices
 
@@ -84,7 +84,9 @@ def _command(corpus: "Corpus", held_out: "Sequence[Sequence[StrPath]]") -> str:
         words += _reading(corpus)
         out = f"--out {stem}.tsv"
     for files in held_out:
-        for side, file in zip(USUAL_FIELDS, files, strict=False):
+        # The two files of the corpus are in the order in which it has its sides.
+        in_order = files[::-1] if corpus.reverse else files
+        for side, file in zip(USUAL_FIELDS, in_order, strict=False):
             words += [f"--valid-{side}", quote(str(file))]
     words.append(out)
     if more:

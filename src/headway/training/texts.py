@@ -222,14 +222,21 @@ def read_split(data: DataConfig, source: str, target: str) -> list[Pair]:
 
 
 def held_out_files(data: DataConfig) -> dict[str, tuple[StrPath, ...]]:
-    """Return the files of validation and test text by name: both sides, or a table."""
+    """Return the files of validation and test text by name: a table, or source and target.
+
+    Source and target are those of the run, so `data.reverse` exchanges the two files.
+    """
     folder = Path(data.directory)
     named = {
         "validation": (data.valid_source, data.valid_target),
         "test": (data.test_source, data.test_target),
     }
     return {
-        text: tuple(name if is_dataset(name) else folder / name for name in names if name)
+        text: tuple(
+            name if is_dataset(name) else folder / name
+            for name in (reversed(names) if data.reverse else names)
+            if name
+        )
         for text, names in named.items()
         if names[0]
     }

@@ -77,6 +77,8 @@ def test_pairs_of_validation_text_are_taken_out_by_the_command(ids: list[str], d
         "--valid-target d/v.ko --valid-source t.en --valid-target t.ko --out clean.{en,ko}\n"
         f"      {deeds}"
     )
+    (said,) = how_to_clean(found, [Corpus(("a.ko",), ("a.en",), reverse=True)], held_out)
+    assert "--source a.ko --target a.en --valid-source d/v.ko --valid-target 'd/a v.en'" in said
     del found["validation, first 1,000,000 pairs"]
     (said,) = how_to_clean(found, [Corpus(("a.tsv",), ())], {"test": ("t.tsv",)})
     assert said.startswith(

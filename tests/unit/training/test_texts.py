@@ -10,7 +10,7 @@ import pytest
 from headway.data.corpus import Pair
 from headway.errors import ConfigError, DataError
 from headway.training import texts as texts_module
-from headway.training.texts import read_texts
+from headway.training.texts import held_out_files, read_texts
 
 from .conftest import TWO, MakeConfig, encode
 
@@ -278,3 +278,13 @@ def test_what_is_made_of_a_table_changes_with_the_languages_by_which_it_is_read(
         for language in ("af", "de")
     }
     assert len(names) == 2
+
+
+def test_files_of_held_out_text_are_named_in_the_direction_of_the_run(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    data = make_config(data={"test_source": "test.tsv"}).data
+    valid = (data_folder / "valid.source", data_folder / "valid.target")
+    assert held_out_files(data) == {"validation": valid, "test": (data_folder / "test.tsv",)}
+    assert held_out_files(data.replace({"reverse": True}))["validation"] == valid[::-1]
+    assert held_out_files(data.replace({"valid_source": "", "test_source": ""})) == {}
