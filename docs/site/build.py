@@ -25,6 +25,7 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
     mark = state(model)
     _write_explorer(model, out, mark)
+    _forget_older_cells(out, mark)
     environment = {
         **os.environ,
         "HEADWAY_CODE_STATE": mark,
@@ -55,6 +56,13 @@ def _write_explorer(model: Path, out: Path, mark: str) -> None:
     if not (out / PAGE).is_file() or not made_by.is_file() or made_by.read_text() != mark:
         export(str(model), str(out / PAGE))
         made_by.write_text(mark)
+
+
+def _forget_older_cells(out: Path, mark: str) -> None:
+    """Remove outputs that were kept for another state of the package."""
+    for folder in (out / "cells").glob("*/*"):
+        if folder.name != mark:
+            shutil.rmtree(folder)
 
 
 def _start(language: str, out: Path, environment: dict[str, str]) -> subprocess.Popen[bytes]:

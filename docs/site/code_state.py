@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from kernels import use_local_kernels
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[2]
@@ -37,6 +38,7 @@ def _use(app: Sphinx, config: Any) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Put the state into the configuration."""
+    use_local_kernels()
     app.add_config_value("code_state", "", "env", types=[str])
     app.connect("config-inited", _use, priority=100)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

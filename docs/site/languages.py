@@ -12,6 +12,10 @@ from sphinx.locale import _ as translated_by_sphinx
 
 NAMES = {"en": "English", "ko": "한국어"}
 
+_DRAFT = {
+    "en": "This page is a draft, and is not in Korean yet.",
+    "ko": "이 페이지는 초안이며, 아직 영어판이 없습니다.",
+}
 # What furo says and its translations lack.
 _KOREAN = {
     "Back to top": "맨 위로",
@@ -60,10 +64,21 @@ def for_site(text: str, page: Path, docs: Path, language: str, out: Path) -> str
     return written + rewritten(text[end:])
 
 
+def marked_as_draft(text: str, language: str) -> str:
+    """Return a page with a note below its heading if its front matter says `status: draft`."""
+    front = re.match(r"---\n(.*?)\n---\n", text, flags=re.DOTALL)
+    if front is None or "status: draft" not in front[1].splitlines():
+        return text
+    note = f":::{{note}}\n{_DRAFT[language]}\n:::\n"
+    return re.sub(r"^(# .*\n)", rf"\1\n{note}", text, count=1, flags=re.MULTILINE)
+
+
 def _rewrite(app: Sphinx, docname: str, source: list[str]) -> None:
     page = Path(app.env.doc2path(docname))
     out = Path(app.outdir).parent
-    source[0] = for_site(source[0], page, Path(app.confdir), app.config.language, out)
+    language = app.config.language
+    text = marked_as_draft(source[0], language)
+    source[0] = for_site(text, page, Path(app.confdir), language, out)
 
 
 def _switch(

@@ -20,6 +20,7 @@ from code_state import ROOT
 from contents import PAPER
 from evaluated import with_recorded_values
 from explorer_frame import SENTENCE
+from kernels import use_local_kernels
 from nbclient import NotebookClient
 
 DOCS = ROOT / "docs"
@@ -48,6 +49,7 @@ _VALUE = re.compile(r"\{glue:text\}`([^`]+)`")
 
 def main() -> int:
     """Write the notebooks of all pages that exist."""
+    use_local_kernels()
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, default=ROOT / "runs" / "demo")
     parser.add_argument("--only", help="one page, such as 04")

@@ -14,10 +14,12 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
+from sphinx.ext.napoleon import Config, GoogleDocstring
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 _CODE = re.compile(r"`+[^`]+`+")
+_SECTION = re.compile("(Args|Returns|Raises|Yields):")
 _MARKUP = re.compile(r"([*|\\]|\w_(?!\w)|(?<!\w)_(?=\w))")
 
 
@@ -97,7 +99,11 @@ def _escaped(words: str) -> str:
 
 
 def _docstring(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    lines[:] = as_restructured(lines)
+    if any(_SECTION.fullmatch(line) for line in lines):
+        marked = [_plain(line) for line in lines]
+        lines[:] = GoogleDocstring(marked, Config(), app, what, name, obj, options).lines()
+    else:
+        lines[:] = as_restructured(lines)
 
 
 def _resolve(

@@ -122,7 +122,7 @@ if not TYPE_CHECKING:  # to a type checker each name would be one of this module
     def __getattr__(name: str) -> Any:
         """Import a public name when it is first asked for."""
         if name not in _HOMES:
-            from headway.elsewhere import missing
+            from headway.errors.elsewhere import missing
 
             raise missing(sys.modules[__name__], name)
         home = importlib.import_module(_HOMES[name])

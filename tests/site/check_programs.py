@@ -7,7 +7,7 @@ import pytest
 from evaluated import with_recorded_values
 from explorer_frame import address_of
 from korean_search import split
-from languages import for_site
+from languages import for_site, marked_as_draft
 from myst_nb.core.variables import format_plain_text
 from public_names import as_restructured
 from repository_files import publish
@@ -82,6 +82,12 @@ def test_links_lead_to_the_site(tmp_path: Path) -> None:
     )
     page = (tmp_path / "out" / "files" / "log" / "1.html").read_text()
     assert '<a href="../../en/b.html">b</a> <a>c</a>' in page
+
+
+def test_a_draft_says_so_below_its_heading() -> None:
+    page = "---\nstatus: draft\n---\n# A page\n\nWords.\n"
+    assert ":::{note}\nThis page is a draft" in marked_as_draft(page, "en").split("Words")[0]
+    assert marked_as_draft("# A page\n\nstatus: draft\n", "en") == "# A page\n\nstatus: draft\n"
 
 
 def test_files_that_link_to_each_other_are_published_once(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ class Repeats:
         return [finding for finding in findings if finding.count]
 
 
-class HeldOut:
+class HeldOutPairs:
     """Finds the training pairs that are in validation or test text."""
 
     def __init__(self, pairs: Iterable[Pair]) -> None:

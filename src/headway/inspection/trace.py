@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from headway.elsewhere import INTERMEDIATES
 from headway.errors import ConfigError, TraceError, require_type, suggest
+from headway.errors.elsewhere import INTERMEDIATES
 from headway.inspection.catalog import catalog, find_row, matching, model_names, pattern_of
 from headway.inspection.derived import derive
 from headway.inspection.edit import Edits, check_edits, check_kinds

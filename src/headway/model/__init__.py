@@ -31,7 +31,7 @@ import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
-from headway.elsewhere import missing
+from headway.errors.elsewhere import missing
 from headway.model import vector_math
 
 if TYPE_CHECKING:

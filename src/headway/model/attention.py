@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from headway.elsewhere import ARGUMENTS
 from headway.errors import ConfigError, hinted
+from headway.errors.elsewhere import ARGUMENTS
 from headway.model.cache import KeyValueCache
 from headway.model.checks import (
     check_attention_inputs,

@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headway.elsewhere import ARGUMENTS
 from headway.errors import ConfigError, hinted, suggest
+from headway.errors.elsewhere import ARGUMENTS
 from headway.model.checks import check_dropout, check_sizes
 from headway.model.dropout import dropout
 from headway.model.probe import probe

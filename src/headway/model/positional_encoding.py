@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headway.elsewhere import ARGUMENTS
 from headway.errors import ConfigError, hinted, suggest
+from headway.errors.elsewhere import ARGUMENTS
 from headway.model.checks import check_sizes
 
 LAYOUTS = ("halved", "interleaved")

@@ -6,8 +6,8 @@ from typing import Literal, get_args
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from headway.elsewhere import ARGUMENTS
 from headway.errors import ConfigError, hinted
+from headway.errors.elsewhere import ARGUMENTS
 from headway.model.checks import check_dropout, check_sizes, check_sublayer
 from headway.model.dropout import dropout
 from headway.model.probe import probe

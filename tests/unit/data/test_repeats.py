@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from headway.data.corpus import Pair
 from headway.data.finding import Finding
-from headway.data.repeats import HeldOut, Repeats, repeats
+from headway.data.repeats import HeldOutPairs, Repeats, repeats
 from headway.data.survey import overlap
 
 PAIRS = st.lists(st.builds(Pair, st.sampled_from(["", "a", "b"]), st.sampled_from(["", "x", "y"])))
@@ -132,7 +132,7 @@ def test_pairs_of_validation_text_are_found_from_both_texts(
     train: list[Pair], held_out: list[Pair]
 ) -> None:
     """A pair is in both texts, whichever of the two is searched."""
-    found = {finding.id: finding.lines for finding in HeldOut(held_out).findings(train)}
+    found = {finding.id: finding.lines for finding in HeldOutPairs(held_out).findings(train)}
     whole = {finding.id: finding.lines for finding in overlap(train, held_out)}
     in_both = {train[line - 1] for line in found.get("in-validation", ())}
     assert in_both == {held_out[line - 1] for line in whole.get("in-training", ())}

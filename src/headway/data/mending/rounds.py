@@ -13,7 +13,7 @@ from headway.data.mending.change import Change
 from headway.data.mending.choices import Choices
 from headway.data.misaligned import misaligned
 from headway.data.mojibake import undone
-from headway.data.repeats import HeldOut
+from headway.data.repeats import HeldOutPairs
 from headway.data.spaces import with_plain_spaces
 from headway.data.stretches import Stretch
 from headway.data.survey import survey
@@ -81,7 +81,7 @@ class MendedText:
 
 
 def mend(
-    pairs: Sequence[Pair], first_line: int, choices: Choices, held_out: HeldOut | None = None
+    pairs: Sequence[Pair], first_line: int, choices: Choices, held_out: HeldOutPairs | None = None
 ) -> MendedText:
     """Return the pairs after all repairs and drops, with each change and the remaining findings.
 

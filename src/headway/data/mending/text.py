@@ -39,7 +39,7 @@ from headway.data.mending.rounds import (
 from headway.data.output import OutputFile, opened, replaced
 from headway.data.pair_rules import digests
 from headway.data.problems import problem_of
-from headway.data.repeats import HeldOut
+from headway.data.repeats import HeldOutPairs
 from headway.errors import ConfigError, DataError, shown
 
 AT_ONCE = 1_000_000
@@ -262,7 +262,7 @@ def _read_held_out(
     fields: Sides,
     wanted: Sides,
     choices: Choices,
-) -> HeldOut | None:
+) -> HeldOutPairs | None:
     """Return the finder of pairs that are in these texts, which are read like the training text.
 
     Training text is compared after its repairs, so the pairs count with and without these.
@@ -278,7 +278,7 @@ def _read_held_out(
             )
         source, target = named_inputs(files[0], files[1] if len(files) == 2 else None)
         pairs += read_input(source, target, columns, fields, wanted).pairs
-    return HeldOut([*pairs, *with_repaired_characters(pairs, choices)])
+    return HeldOutPairs([*pairs, *with_repaired_characters(pairs, choices)])
 
 
 def _nothing_left(done: CleanedText) -> DataError:
@@ -295,7 +295,7 @@ def _nothing_left(done: CleanedText) -> DataError:
 
 
 def _mended(
-    pairs: Iterator[Pair], first_line: int, choices: Choices, held_out: HeldOut | None
+    pairs: Iterator[Pair], first_line: int, choices: Choices, held_out: HeldOutPairs | None
 ) -> Iterator[tuple[int, MendedText]]:
     """Yield blocks of cleaned pairs, each with the number of pairs that were read for it."""
     seen = Seen()

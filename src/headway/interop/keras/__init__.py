@@ -9,7 +9,7 @@ The functional form that Keras courses teach, with the weights of a bundle:
 
 import sys
 
-from headway.elsewhere import missing
+from headway.errors.elsewhere import missing
 from headway.interop.keras.attention import MultiHeadAttention, attention
 from headway.interop.keras.generation import greedy_decode
 from headway.interop.keras.masks import look_ahead_mask, padding_mask

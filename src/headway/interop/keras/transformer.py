@@ -9,8 +9,8 @@ configuration of this package that Keras can express.
 from typing import Any
 
 from headway.config.model import Architecture, ModelConfig
-from headway.elsewhere import ARGUMENTS
 from headway.errors import ConfigError, hinted
+from headway.errors.elsewhere import ARGUMENTS
 from headway.interop.keras.attention import MultiHeadAttention
 from headway.interop.keras.backend import keras
 from headway.interop.keras.embedding import OutputBias, TokenEmbedding

@@ -13,7 +13,7 @@ from headway.data.mending import rounds
 from headway.data.mending.choices import Choices, can_be_dropped, remedy
 from headway.data.mending.rounds import MendedText, mend, partners
 from headway.data.problems import problems
-from headway.data.repeats import HeldOut
+from headway.data.repeats import HeldOutPairs
 from headway.data.stretches import Stretch
 from headway.data.survey import survey
 
@@ -231,7 +231,7 @@ def test_decomposed_text_is_composed_and_its_repetitions_are_dropped() -> None:
     assert [(change.line, change.id) for change in kept.changes] == [(2, "duplicate-pairs")]
 
 
-HELD_OUT = HeldOut([Pair("abb", "acc"), Pair("ab", "ad")])
+HELD_OUT = HeldOutPairs([Pair("abb", "acc"), Pair("ab", "ad")])
 
 
 def _messy() -> list[list[Pair]]:

@@ -4,7 +4,7 @@ import importlib
 
 import pytest
 
-from headway.elsewhere import KERAS, ROWS
+from headway.errors.elsewhere import KERAS, ROWS
 
 keras_form = importlib.import_module(KERAS)
 

@@ -15,10 +15,10 @@ from torch import nn
 
 import headway
 import headway.model
-from headway.elsewhere import ARGUMENTS, INTERMEDIATES, KERAS, ROWS, Row
 from headway.errors import TraceError
+from headway.errors.elsewhere import ARGUMENTS, INTERMEDIATES, KERAS, ROWS, OtherNames
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 PAGES = [ROOT / "docs" / language / "names.md" for language in ("en", "ko")]
 of_each_row = pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def docstring(here: str) -> str:
 
 
 @of_each_row
-def test_what_a_row_says_to_use_exists(row: Row) -> None:
+def test_what_a_row_says_to_use_exists(row: OtherNames) -> None:
     assert docstring(row.here) if row.here.startswith(KERAS) else resolve(row.here)
     names = row.names.split()
     assert len(names) == len(set(names))
