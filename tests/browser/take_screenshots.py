@@ -11,13 +11,14 @@ from PIL import Image
 FOLDER = Path(__file__).parents[2] / "docs" / "screens"
 HIGHEST = 2200  # pixels of a page that a document shows
 SENTENCE = "저는 학생입니다."
-HIDDEN = '[{"name":"source_mask","kind":"forbid","where":{"key":1}}]'  # the token 학생
+# The first search compiles, and the page shows the time of the encoder.
+FIRST = "저는 프랑스어로 그 책을 읽었습니다."
 SCREENS: dict[str, dict[str, Any]] = {
     "translate": {"screen": "translate", "t": 3},
     "attention": {"screen": "attention", "view": "cross", "l": 1, "h": 1, "t": 3, "q": 3},
     "hand": {"screen": "hand", "view": "decoder", "l": 1, "h": 2, "t": 3, "q": 3},
     "tree": {"screen": "tree"},
-    "what-if": {"screen": "what-if", "edits": HIDDEN},
+    "what-if": {"screen": "what-if"},
     "tensors": {"screen": "tensors", "name": "encoder.layers.0.self_attention_residual.norm"},
     "position": {"screen": "position", "pos": 4, "dim": 6},
     "alignment": {"screen": "alignment"},
@@ -33,8 +34,7 @@ GOOD = {"screen": "hand", "tab": "good"}
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_wide_and_light(see: Callable[..., Any], language: str) -> None:
     seen = see(color_scheme="light", reduced_motion="reduce")
-    # The first translation takes longer than all that follow, and the page says so.
-    seen.open(src="저는 프랑스어로 그 책을 읽었습니다.")
+    seen.open(src=FIRST)
     for name, state in {**SCREENS, "lesson": LESSON, "hand-good": GOOD}.items():
         _take(seen, FOLDER / language / f"{name}.png", lang=language, **state)
 
@@ -55,7 +55,7 @@ def test_narrow(see: Callable[..., Any], name: str) -> None:
 def test_moving(see: Callable[..., Any], language: str) -> None:
     """The picture that moves: one translation, token by token."""
     seen = see(color_scheme="light", reduced_motion="reduce", width=1290)
-    seen.open(src=SENTENCE)  # the first search compiles, and the time of the encoder is shown
+    seen.open(src=FIRST)
     frames = []
     for step in range(MOVING_STEPS):
         page = seen.open(src=MOVING, lang=language, screen="translate", t=step)
@@ -73,6 +73,9 @@ def test_moving(see: Callable[..., Any], language: str) -> None:
 
 def _take(seen: Any, path: Path, **state: Any) -> None:
     page = seen.open(src=SENTENCE, **state)
+    if state["screen"] == "what-if":
+        page.locator('[data-key="example:hidden"]').click()
+        seen.wait()
     page.wait_for_timeout(400)  # a live line goes on for a moment
     assert page.locator(".refusal").count() == 0
     path.parent.mkdir(parents=True, exist_ok=True)

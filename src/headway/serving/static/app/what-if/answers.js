@@ -68,8 +68,8 @@ export async function answers(explorer) {
 }
 
 /**
- * Return the source token that gets most attention in the last cross-attention. The ends of the
- * sentence do not count: they get much and say little.
+ * Return the source token that gets most attention in the last cross-attention. Signs, and the ends
+ * of the sentence, do not count: they get much and say little.
  * @param {Explorer} explorer
  * @param {Trace} a
  */
@@ -77,7 +77,7 @@ async function mostAttended(explorer, a) {
   const weights = (await a.tensor(`${lastCross(explorer).name}.weights`)).mean();
   const [rows, keys] = weights.shape;
   const sums = Array.from({ length: keys }, (_, key) =>
-    (isEnd(a.sentence.source_pieces[key]) ? -1 : total(Array.from({ length: rows }, (__, row) => weights.value(row, key)))));
+    (isEnd(a.sentence.source_pieces[key]) || !/\p{L}/u.test(a.sentence.source_pieces[key]) ? -1 : total(Array.from({ length: rows }, (__, row) => weights.value(row, key)))));
   return sums.indexOf(Math.max(...sums));
 }
 
