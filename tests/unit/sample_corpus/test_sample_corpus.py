@@ -11,7 +11,13 @@ import pytest
 
 from headway.sample_corpus import build_sample_corpus, patterns, words
 from headway.sample_corpus.by_heart import PHRASE, by_heart
-from headway.sample_corpus.corpus import Splits, build_splits, is_held_out, sentences
+from headway.sample_corpus.corpus import (
+    Splits,
+    build_splits,
+    is_held_out,
+    sentences,
+    word_forms,
+)
 from headway.sample_corpus.grammar import Draw, Sentence, label
 from headway.sample_corpus.hangul import final_of, is_syllable
 from headway.sample_corpus.lexicon import NOUN_LIST, Verb, all_words, pairs
@@ -84,6 +90,8 @@ def test_every_word_and_pattern_of_the_compositional_test_occurs_in_training(
     known = {label(w) for s in splits.train for w in s.words}
     assert {label(w) for s in splits.test_compositional for w in s.words} <= known
     assert {s.pattern for s in splits.test_compositional} <= {s.pattern for s in splits.train}
+    forms = {form for s in splits.train for form in word_forms(s.korean)}
+    assert {form for s in splits.test_compositional for form in word_forms(s.korean)} <= forms
 
 
 def test_held_out_verbs_and_objects_never_stand_together_in_training(splits: Splits) -> None:
