@@ -157,7 +157,7 @@ def demo_config(text: Path, examples: Sequence[str] = ()) -> RunConfig:
             source_language="Korean",
             target_language="English",
         ),
-        tokenizer=TokenizerConfig(kind="bpe", vocabulary_size=2400),
+        tokenizer=TokenizerConfig(kind="bpe", vocabulary_size=3200),
         model=Architecture(
             d_model=128,
             d_ff=512,
