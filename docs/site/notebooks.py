@@ -21,6 +21,7 @@ from contents import PAPER
 from evaluated import with_recorded_values
 from explorer_frame import SENTENCE
 from kernels import use_local_kernels
+from languages import NAMES
 from nbclient import NotebookClient
 
 DOCS = ROOT / "docs"
@@ -53,9 +54,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--model", type=Path, default=ROOT / "runs" / "demo")
     parser.add_argument("--only", help="one page, such as 04")
+    parser.add_argument("--language", choices=NAMES, help="one language alone")
     arguments = parser.parse_args()
     os.environ["HEADWAY_DEMONSTRATION"] = str(arguments.model.resolve())
-    for language in ("en", "ko"):
+    for language in [arguments.language] if arguments.language else NAMES:
         for name in PAPER:
             page = DOCS / language / "paper" / f"{name}.md"
             if page.is_file() and arguments.only in (None, name[:2]):
@@ -210,6 +212,14 @@ def _fill(notebook: Any) -> None:
             for output in cell.outputs:
                 if "execution_count" in output:
                     output["execution_count"] = None
+                if "<svg" in output.get("data", {}).get("text/html", ""):
+                    output["data"]["text/html"] = _small(output["data"]["text/html"])
+
+
+def _small(picture: str) -> str:
+    """Return an SVG in fewer bytes: in lines as long as they are, with two decimals."""
+    picture = re.sub(r"(\d\.\d\d)\d+", r"\1", picture)
+    return re.sub(r"\s*\n\s*", " ", picture)
 
 
 if __name__ == "__main__":

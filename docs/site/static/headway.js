@@ -28,3 +28,6 @@ function letKeysScroll() {
 
 addEventListener("resize", letKeysScroll);
 letKeysScroll();
+
+// A page from a disk must not read the pages that a search has found, so it shows titles alone.
+if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
