@@ -124,7 +124,7 @@ def _read(fence: re.Match[str]) -> tuple[str, dict[str, str], str]:
     options, body = {}, fence["body"]
     if fence["head"].strip().startswith("{"):
         while option := _OPTION.match(body):
-            options[option["name"]] = option["value"].strip()
+            options[option["name"]] = option["value"].strip().strip("\"'")
             body = body[option.end() :]
     return fence["head"].strip(), options, body
 
@@ -163,7 +163,8 @@ def _shown(head: str, options: dict[str, str], body: str, page: Path) -> str:
     if kind is None:  # a plain block of code
         return f"```{head}\n{body}```\n"
     if kind[1] == "literalinclude":
-        return f"```python\n{_listing(page.parent / kind[2], options)}\n```\n"
+        language = options.get("language", "python")
+        return f"```{language}\n{_listing(page.parent / kind[2], options)}\n```\n"
     if kind[1] == "math":
         return f"$$\n{body}$$\n"
     if kind[1] in ("note", "tip", "warning", "important", "admonition", "seealso"):
@@ -180,12 +181,15 @@ def _listing(path: Path, options: dict[str, str]) -> str:
         for name in options["pyobject"].split("."):
             node = next(part for part in node.body if getattr(part, "name", None) == name)
         return "\n".join(text.splitlines()[node.lineno - 1 : node.end_lineno])
-    if unknown := options.keys() - {"language", "lines", "caption", "class", "name"}:
+    known = {"language", "lines", "caption", "class", "name", "start-at", "end-before"}
+    if unknown := options.keys() - known:
         raise ValueError(f"{path}: a notebook cannot show {sorted(unknown)[0]}.")
     if "lines" in options:
         first, _, last = options["lines"].partition("-")
         return "\n".join(text.splitlines()[int(first) - 1 : int(last or first)])
-    return text.rstrip("\n")
+    if start := options.get("start-at"):
+        text = text[text.index(start) :]
+    return text.partition(options.get("end-before") or "\0")[0].rstrip("\n")
 
 
 def _tags(cell: Any) -> list[str]:
