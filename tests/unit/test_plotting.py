@@ -12,7 +12,6 @@ from headway.plotting import import_matplotlib
 
 BACKENDS = """
 import os, sys
-sys.modules["matplotlib_inline"] = None
 from headway.errors import MissingExtraError
 from headway.plotting import import_matplotlib
 import_matplotlib()
@@ -25,7 +24,7 @@ print(matplotlib.rcParams._get("backend"))
 @pytest.mark.parametrize(
     ("backend", "taken"),
     [
-        ("module://matplotlib_inline.backend_inline", ""),
+        ("module://not_installed.backend_inline", ""),
         ("no-such-backend", ""),
         ("svg", "svg"),
     ],

@@ -31,7 +31,7 @@ def _refused(client: TestClient, answer: Any, status: int) -> dict[str, str]:
         ({"source": " \n\u3000 "}, 400, "blank"),
         ({"source": "a" * 2001}, 413, "2,001 characters"),
         ({"source": "a" * 100_000}, 413, "65,536 bytes"),
-        ({"source": "너" * 1900}, 400, "pieces"),
+        ({"source": "너" * 1900}, 400, "tokens"),
         ({"source": SOURCE, "beam": 64}, 422, "'beam' is 64, but must be at most 8."),
         ({"source": SOURCE, "beam": 0}, 422, "at least 1"),
         ({"source": SOURCE, "beam": True}, 422, "whole number"),
