@@ -24,7 +24,7 @@ print(matplotlib.rcParams._get("backend"))
 @pytest.mark.parametrize(
     ("backend", "taken"),
     [
-        ("module://not_installed.backend_inline", ""),
+        ("module://not_installed.inline", "module://not_installed.inline"),
         ("no-such-backend", ""),
         ("svg", "svg"),
     ],
