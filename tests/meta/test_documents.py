@@ -62,6 +62,7 @@ def test_a_readme_has_at_most_400_words(name: str) -> None:
 def test_the_korean_readme_leads_to_korean_pages() -> None:
     text = (ROOT / "README.ko.md").read_text(encoding="utf-8")
     links = set(re.findall(r"\]\(([^)#]*)", text)) - {"README.md", "src/headway/model"}
+    assert len(links) >= 5
     assert all(link.startswith(("docs/ko/", "docs/screens/ko/")) for link in links)
 
 

@@ -16,14 +16,27 @@ _SENTENCE, _TRANSLATION = "저는 학생입니다.", "I am a student."
 _LAYER = "decoder.layers.0"
 
 
+def parameters_of_attention(*, biases: bool = True) -> int:
+    """Count the parameters of one attention of base: four projections."""
+    return 4 * (BASE.d_model**2 + biases * BASE.d_model)
+
+
+def parameters_of_feed_forward(*, biases: bool = True) -> int:
+    """Count the parameters of one feed-forward network of base: two projections."""
+    return 2 * BASE.d_model * BASE.d_ff + biases * (BASE.d_ff + BASE.d_model)
+
+
+ATTENTION, FEED_FORWARD = parameters_of_attention(), parameters_of_feed_forward()
+NORM = 2 * BASE.d_model
+
+
 def parameters_of_layers(
     *, cross_attention: bool = True, biases: bool = True, norms: bool = True
 ) -> int:
     """Count the parameters of all layers of base, without its embeddings."""
-    d_model, d_ff = BASE.d_model, BASE.d_ff
-    attention = 4 * (d_model**2 + biases * d_model)
-    feed_forward = 2 * d_model * d_ff + biases * (d_ff + d_model)
-    norm = 2 * d_model * norms
+    attention = parameters_of_attention(biases=biases)
+    feed_forward = parameters_of_feed_forward(biases=biases)
+    norm = NORM * norms
     encoder = attention + feed_forward + 2 * norm
     decoder = encoder + cross_attention * (attention + norm)
     return BASE.num_encoder_layers * encoder + BASE.num_decoder_layers * decoder
@@ -106,11 +119,10 @@ EXERCISES = [
             ),
         ],
         hint={
-            "en": "An attention has 1,050,624 parameters, a feed-forward network 2,099,712, a "
-            "LayerNorm 1,024.",
-            "ko": "매개변수는 어텐션 하나에 1,050,624개, 피드포워드 신경망 하나에 2,099,712개, 층 "
-            "정규화 "
-            "하나에 1,024개입니다.",
+            "en": f"An attention has {ATTENTION:,} parameters, a feed-forward network "
+            f"{FEED_FORWARD:,}, a LayerNorm {NORM:,}.",
+            "ko": f"매개변수는 어텐션 하나에 {ATTENTION:,}개, 피드포워드 신경망 하나에 "
+            f"{FEED_FORWARD:,}개, 층 정규화 하나에 {NORM:,}개입니다.",
         },
     ),
     Exercise(
@@ -154,9 +166,10 @@ EXERCISES = [
         ],
         tolerance=500,
         hint={
-            "en": "The layers have 44,138,496 parameters. Each token adds a row of 512.",
-            "ko": "층의 매개변수는 44,138,496개입니다. 토큰이 하나 늘면 512개짜리 행이 하나 "
-            "늡니다.",
+            "en": f"The layers have {parameters_of_layers():,} parameters. Each token adds a row of "
+            f"{BASE.d_model}.",
+            "ko": f"층의 매개변수는 {parameters_of_layers():,}개입니다. 토큰이 하나 늘면 "
+            f"{BASE.d_model}개짜리 행이 하나 늡니다.",
         },
     ),
     Exercise(

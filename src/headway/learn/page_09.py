@@ -78,8 +78,10 @@ EXERCISES = [
         ],
         tolerance=6e-8,
         hint={
-            "en": "step · warmup^−1.5 = 100 / 252,982. Multiply by 512^−0.5 = 0.0442.",
-            "ko": "step · warmup^−1.5 = 100 / 252,982입니다. 여기에 512^−0.5 = 0.0442를 곱하세요.",
+            "en": f"step · warmup^−1.5 = {STEP} / {WARM_UP**1.5:,.0f}. Multiply by "
+            f"{D_MODEL}^−0.5 = {D_MODEL**-0.5:.4f}.",
+            "ko": f"step · warmup^−1.5 = {STEP} / {WARM_UP**1.5:,.0f}입니다. 여기에 "
+            f"{D_MODEL}^−0.5 = {D_MODEL**-0.5:.4f}를 곱하세요.",
         },
     ),
     Exercise(
