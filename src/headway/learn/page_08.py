@@ -166,8 +166,8 @@ EXERCISES = [
         ],
         tolerance=500,
         hint={
-            "en": f"The layers have {parameters_of_layers():,} parameters. Each token adds a row of "
-            f"{BASE.d_model}.",
+            "en": f"The layers have {parameters_of_layers():,} parameters. Each token adds a row "
+            f"of {BASE.d_model}.",
             "ko": f"층의 매개변수는 {parameters_of_layers():,}개입니다. 토큰이 하나 늘면 "
             f"{BASE.d_model}개짜리 행이 하나 늡니다.",
         },
