@@ -66,6 +66,16 @@ def _figures(language: str, page: str) -> list[str]:
     return blocks + [path.replace(f"/{language}/", "/*/") for path in pictures] + sorted(values)
 
 
+@pytest.mark.parametrize("page", [page for page in BOTH if page.startswith("reference/")])
+def test_tables_of_the_reference_name_the_same_code(page: str) -> None:
+    assert _code_of_rows("ko", page) == _code_of_rows("en", page)
+
+
+def _code_of_rows(language: str, page: str) -> list[list[str]]:
+    rows = re.findall(r"^\|.*", prose(text_of(language, page)), flags=re.MULTILINE)
+    return [sorted(re.findall(r"`[^`]+`", row)) for row in rows]
+
+
 def test_the_navigation_has_every_page() -> None:
     listed = _contents()
     assert len(listed) == len({*listed})
