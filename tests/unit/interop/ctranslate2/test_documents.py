@@ -18,10 +18,10 @@ def test_the_code_on_the_page_runs(
     make_bundle: Callable[..., Bundle], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
-    save_bundle(tmp_path / "runs" / "ko-en", make_bundle())
+    save_bundle(tmp_path / "runs" / "demo", make_bundle())
     monkeypatch.chdir(tmp_path)
     exec(code, {})
-    assert (tmp_path / "ko-en-by-python" / "model.bin").exists()
+    assert (tmp_path / "demo-by-python" / "model.bin").exists()
 
 
 def test_options_and_numbers_on_the_page_are_those_of_the_code() -> None:
@@ -30,8 +30,8 @@ def test_options_and_numbers_on_the_page_are_those_of_the_code() -> None:
     options = {option for parameter in command.params for option in parameter.opts}
     used = set(re.findall(r"--[a-z]+", text))
     assert {"--to", "--out", "--quantization", "--sample"} == used <= options
-    assert f"the table that was written, {spec.POSITIONS} rows" in text
+    assert f"end at {spec.POSITIONS} positions" in text
     assert "within 1e-4" in text
     assert parity.TOLERANCE == 1e-4
-    assert f"on {len(parity._LENGTHS)} sentences of random pieces" in text
+    assert f"on {len(parity._LENGTHS)} sentences of random tokens" in text
     assert all(f"`{name}`" in text or f" {name}`" in text for name in exporting.QUANTIZATIONS[1:])
