@@ -82,7 +82,13 @@ def test_what_the_page_says_of_numbers_is_so() -> None:
     from headway.config.presets import FINE_TUNING
     from headway.training import estimate
 
+    measured = estimate._SKIPPED + estimate._MEASURED
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert f"at most {FINE_TUNING['max_steps']:,} steps" in text
     assert f"a rate of at most {FINE_TUNING['learning_rate']}" in text
-    assert f"After {estimate._SKIPPED + estimate._MEASURED} steps" in text
+    assert f"After {measured} steps" in text
+    korean = PAGE.parents[2] / "ko" / "howto" / PAGE.name
+    text = " ".join(korean.read_text(encoding="utf-8").split())
+    assert f"학습률 {FINE_TUNING['learning_rate']} 이하로" in text
+    assert f"최대 {FINE_TUNING['max_steps']:,}스텝" in text
+    assert f"{measured}스텝이 지나면" in text

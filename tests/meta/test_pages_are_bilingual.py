@@ -46,6 +46,16 @@ def test_code_cells_are_the_same_but_for_the_language_they_set(page: str) -> Non
 
 
 @of_both
+def test_code_that_does_not_run_is_the_same_too(page: str) -> None:
+    english, korean = (_plain_blocks(text_of(language, page)) for language in ("en", "ko"))
+    assert korean == english
+
+
+def _plain_blocks(text: str) -> list[tuple[str, str]]:
+    return [(head, body) for head, body in directives(text) if not head.startswith("{")]
+
+
+@of_both
 def test_headings_have_the_same_levels(page: str) -> None:
     english, korean = (headings(text_of(language, page)) for language in ("en", "ko"))
     assert korean == english

@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from markdown_it import MarkdownIt
 from tests.meta.not_yet import REMEDY, listed
 from tests.meta.pages import LANGUAGES, pages, prose, text_of
 
@@ -10,6 +11,7 @@ LONGEST = 30  # words of a sentence
 MEAN = 20  # words of a page's mean sentence
 CELL = 40  # words of a table's cell
 
+_MARKDOWN = MarkdownIt().enable("table")
 _NESTED = re.compile(r"\([^()]*\([^()]*\)[^()]*\)")
 
 
@@ -35,10 +37,19 @@ def cells_of_tables(text: str) -> list[str]:
     return [cell.strip() for row in rows for cell in row.strip().strip("|").split("|")]
 
 
+def not_bold(text: str) -> list[str]:
+    """Return the texts that show their asterisks, as in `**code**` with a Korean particle."""
+    inline = (part for block in _MARKDOWN.parse(text) for part in block.children or [])
+    return [part.content for part in inline if part.type == "text" and "**" in part.content]
+
+
 def faults(language: str, text: str) -> dict[str, list[str]]:
-    """Return what is hard to read on a page, by its kind; in Korean, parentheses alone."""
+    """Return what is hard to read on a page, by its kind; in Korean, marks alone."""
     text = prose(text)
-    found = {"parentheses in parentheses": _NESTED.findall(plain(text))}
+    found = {
+        "parentheses in parentheses": _NESTED.findall(plain(text)),
+        "asterisks that are shown": not_bold(text),
+    }
     if language == "en":
         lengths = {sentence: len(sentence.split()) for sentence in sentences(text)}
         mean = sum(lengths.values()) / max(1, len(lengths))
@@ -79,6 +90,8 @@ def test_faults_are_found() -> None:
         "long cells": [("cell " * 41).strip()],
     }
     assert [*faults("ko", text)] == ["parentheses in parentheses"]
+    text = "**`a`**: right. **단어**는 맞고 **`b`**는 틀립니다.\n"
+    assert faults("ko", text) == {"asterisks that are shown": ["는 맞고 **", "**는 틀립니다."]}
 
 
 def test_every_page_of_the_list_exists() -> None:
