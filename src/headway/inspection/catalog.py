@@ -179,9 +179,9 @@ def _stack_fields(stack: str, variant: Variant) -> Fields:
     post = variant.norm_position == "post"
     english, korean = {
         "encoder": ("The encoder output (memory), computed once and read by cross-attention.",
-                    "인코더의 출력(memory): 한 번만 계산하며 크로스 어텐션이 참조합니다."),
+                    "인코더 출력(memory): 한 번만 계산하며 크로스 어텐션이 참조합니다."),
         "decoder": ("The decoder output, from which the scores of the next tokens are computed.",
-                    "디코더의 출력: 이 벡터에서 다음 토큰의 점수를 계산합니다."),
+                    "디코더 출력: 이 벡터에서 다음 토큰의 점수를 계산합니다."),
     }[stack]  # fmt: skip
     return {
         "stack": last if post else f"LayerNorm({last})",

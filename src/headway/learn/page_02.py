@@ -55,9 +55,9 @@ EXERCISES = [
         "2.1",
         question={
             "en": 'Trace "저는 학생입니다." and take dimension 5 of token 0 from '
-            "`source_embedding.scaled`. Which number stands there in the embedding table itself?",
+            "`source_embedding.scaled`. Which number does the embedding table hold for this token there?",
             "ko": '"저는 학생입니다."의 트레이스에서 `source_embedding.scaled`의 토큰 0, 차원 5를 '
-            "꺼내세요. 임베딩 표의 같은 자리에는 어떤 수가 있습니까?",
+            "꺼내세요. 임베딩 표에서 이 토큰의 행, 같은 차원의 수는 얼마입니까?",
         },
         answer=_in_the_table,
         slips=[
@@ -95,7 +95,7 @@ EXERCISES = [
             "en": "The base model has 37,000 tokens and d_model = 512. How many numbers does it "
             "save because source, target and output share one table?",
             "ko": "base 모델의 어휘는 37,000개이고 d_model = 512입니다. 원문, 번역문, 출력이 표 "
-            "하나를 함께 쓰면 수를 몇 개 아낍니까?",
+            "하나를 함께 쓰면 매개변수를 몇 개 아낍니까?",
         },
         answer=lambda: 2 * _table_size(),
         slips=[

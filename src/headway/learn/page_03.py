@@ -142,8 +142,8 @@ EXERCISES = [
         question={
             "en": 'In the trace of "저는 학생입니다.", what does the first encoder layer read for '
             "token 2 in dimension 1? Compute it from `scaled` and the formula.",
-            "ko": '"저는 학생입니다."의 트레이스에서 인코더 첫 층은 토큰 2, 차원 1에 어떤 수를 '
-            "받습니까? `scaled`와 공식으로 계산하세요.",
+            "ko": '"저는 학생입니다."의 트레이스에서, 인코더 첫 층의 입력은 토큰 2, 차원 1에서 '
+            "얼마입니까? `scaled`와 공식으로 계산하세요.",
         },
         answer=lambda translator: _of_token(translator, "output"),
         slips=[

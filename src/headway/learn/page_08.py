@@ -66,7 +66,7 @@ EXERCISES = [
             "en": f"How many parameters has base with {BASE.source_vocab_size:,} tokens? It has 6 "
             "encoder layers and 6 decoder layers, biases in all projections except the last "
             "linear layer, and one table for source, target and output.",
-            "ko": f"토큰이 {BASE.source_vocab_size:,}개일 때 base의 매개변수는 모두 몇 개입니까? "
+            "ko": f"어휘가 {BASE.source_vocab_size:,}개일 때 base의 매개변수는 모두 몇 개입니까? "
             "인코더와 디코더가 6층씩이고, 마지막 선형 변환을 뺀 모든 투영에 편향이 있으며, 원문과 "
             "번역문과 출력이 표 하나를 함께 씁니다.",
         },
@@ -130,7 +130,7 @@ EXERCISES = [
         question={
             "en": "With how many tokens would base have 65 million parameters? All else is as in "
             "8.1. Answer to the nearest thousand.",
-            "ko": "base의 매개변수가 6,500만 개가 되려면 토큰이 몇 개여야 합니까? 나머지는 8.1과 "
+            "ko": "base의 매개변수가 6,500만 개가 되려면 어휘가 몇 개여야 합니까? 나머지는 8.1과 "
             "같습니다. 천 단위로 반올림해서 답하세요.",
         },
         answer=lambda: vocabulary(),
@@ -177,7 +177,7 @@ EXERCISES = [
         question={
             "en": f'The demonstration reads "{_SENTENCE}" and writes "{_TRANSLATION}". Which shape '
             f"has `{_LAYER}.cross_attention.weights` in the trace? Give a list.",
-            "ko": f'데모가 "{_SENTENCE}"를 읽고 "{_TRANSLATION}"를 씁니다. 트레이스에서 '
+            "ko": f'데모 모델이 "{_SENTENCE}"를 읽고 "{_TRANSLATION}"를 출력합니다. 트레이스에서 '
             f"`{_LAYER}.cross_attention.weights`의 모양은 무엇입니까? 리스트로 답하세요.",
         },
         answer=lambda translator: _shape(translator, "cross_attention.weights"),
@@ -219,9 +219,8 @@ EXERCISES = [
         question={
             "en": f"A model writes {STEPS} tokens, one at each step. Without a cache, how many "
             "rows go through each decoder layer altogether?",
-            "ko": f"모델이 스텝마다 하나씩 토큰 {STEPS}개를 씁니다. 캐시가 없으면 디코더의 층 "
-            f"하나를 "
-            "지나는 행은 모두 몇 개입니까?",
+            "ko": f"모델이 스텝마다 하나씩 토큰 {STEPS}개를 출력합니다. 캐시가 없으면 디코더의 층 "
+            "하나를 지나는 행은 모두 몇 개입니까?",
         },
         answer=lambda: sum(range(1, STEPS + 1)),
         slips=[

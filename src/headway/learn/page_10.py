@@ -167,7 +167,7 @@ EXERCISES = [
                 lambda: 100 * geometric_mean(PRECISIONS),
                 {
                     "en": "The brevity penalty is missing: the output is one token too short.",
-                    "ko": "길이에 대한 벌칙(brevity penalty)이 빠졌습니다. 출력이 토큰 하나만큼 "
+                    "ko": "간결성 페널티(brevity penalty)가 빠졌습니다. 출력이 토큰 하나만큼 "
                     "짧습니다.",
                 },
             ),
@@ -190,7 +190,7 @@ EXERCISES = [
                 lambda: 100 * len(OUTPUT) / len(REFERENCE) * geometric_mean(PRECISIONS),
                 {
                     "en": "The brevity penalty is exp(1 − 8/7), not 7/8.",
-                    "ko": "길이에 대한 벌칙은 7/8이 아니라 exp(1 − 8/7)입니다.",
+                    "ko": "간결성 페널티는 7/8이 아니라 exp(1 − 8/7)입니다.",
                 },
             ),
         ],

@@ -16,7 +16,7 @@ _ALT: Words = {
     "en": "Figure 1: at the left an encoder layer with self-attention and feed-forward, at the "
     "right a decoder layer with masked self-attention, cross-attention to the encoder output "
     "and feed-forward; each is followed by Add & Norm. Linear and softmax are on top.",
-    "ko": "그림 1. 왼쪽 인코더 층은 셀프 어텐션과 피드포워드, 오른쪽 디코더 층은 마스크된 셀프 "
+    "ko": "그림 1. 왼쪽 인코더 층은 셀프 어텐션과 피드포워드, 오른쪽 디코더 층은 마스크드 셀프 "
     "어텐션, 인코더 출력에 대한 크로스 어텐션, 피드포워드로 이루어집니다. 서브층마다 잔차 연결과 "
     "층 정규화가 따릅니다. 맨 위에는 선형 변환과 소프트맥스가 있습니다.",
 }
@@ -33,7 +33,7 @@ _DECODER: tuple[tuple[str, Words, str, float], ...] = (
     ("target_embedding", _EMBEDDING, "grey", 0.55),
     (
         "decoder.self_attention",
-        {"en": "Masked self-attention", "ko": "마스크된 셀프 어텐션"},
+        {"en": "Masked self-attention", "ko": "마스크드 셀프 어텐션"},
         "blue",
         0.85,
     ),

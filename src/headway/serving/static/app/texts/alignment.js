@@ -70,11 +70,11 @@ export default {
     "alignment.why.static": "Nothing was chosen, so this is the last layer and the mean of its heads. Another layer may align better."
   },
   "ko": {
-    "alignment.sentence": "번역의 단어는 원문의 어느 단어에 해당할까요? 어텐션과 기여도 분석은 서로 다른 답을 내놓으며, 어느 쪽도 정답은 아닙니다.",
+    "alignment.sentence": "번역의 단어는 원문의 어느 단어에 해당할까요? 어텐션과 기여도 분석(attribution)은 서로 다른 답을 내놓으며, 어느 쪽도 정답은 아닙니다.",
     "alignment.method": "방법",
     "alignment.method.cross": "크로스 어텐션",
     "alignment.method.gradient_x_input": "기울기 × 입력",
-    "alignment.method.integrated_gradients": "적분 기울기",
+    "alignment.method.integrated_gradients": "적분 기울기(integrated gradients)",
     "alignment.method.occlusion": "가리기(occlusion)",
     "alignment.layer": "층",
     "alignment.layer.default": "고르지 않음: 마지막 층",

@@ -85,7 +85,7 @@ export default {
     "attention.pin-query": "{piece} 행 고르기",
     "attention.lines-from": "{least}보다 작은 가중치는 선을 그리지 않습니다.",
     "attention.difference": "{first} − {second}",
-    "attention.signed": "주황색은 앞 헤드의 가중치가, 파란색은 뒤 헤드의 가중치가 더 큰 곳입니다. 가장 진한 색은 두 헤드에서 가장 큰 가중치입니다.",
+    "attention.signed": "주황색은 앞 헤드의 가중치가, 파란색은 뒤 헤드의 가중치가 더 큰 곳입니다. 가장 진한 색은 두 헤드의 가중치 가운데 가장 큰 값에 해당합니다.",
     "attention.work-out": "이 칸을 손으로 계산하기",
     "attention.work-out-first": "이 칸을 손으로 계산하기 (헤드 1)",
     "attention.head-off": "만약 {head}을(를) 끈다면?",

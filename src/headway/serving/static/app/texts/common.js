@@ -130,7 +130,7 @@ export default {
     "frame.translation": "번역문",
     "frame.piece-title": "위치 {place}, 어휘 번호 {number}",
     "frame.unfamiliar": "이 모델은 작은 내장 문법의 문장만 압니다. 이 문장은 그 범위를 벗어난 것 같습니다(모르는 토큰이 있거나 확률이 낮습니다). 번역은 추측일 뿐입니다.",
-    "frame.unknown": "어휘에 없는 토큰(<unk>): {many}개. 모델은 그 자리에 무엇이 있었는지 알 수 없어 번역하지 못합니다.",
+    "frame.unknown": "모르는 토큰(<unk>): {many}개. 원문의 이 부분은 어휘에 없습니다. 모델은 그 자리에 무엇이 있었는지 알 수 없어 번역하지 못합니다.",
     "frame.copy": "지금 화면을 파이썬 코드로 복사",
     "frame.copied": "복사했습니다.",
     "frame.export": "내보내기",

@@ -67,7 +67,7 @@ export default {
     "translate.search.note": "Beam search with {beam} hypotheses. Beam and length penalty are set above."
   },
   "ko": {
-    "translate.about": "인코더는 원문 전체를 한 번만 읽습니다. 디코더는 번역의 토큰마다 한 번씩 실행됩니다. 지금까지 출력한 토큰을 읽고 인코더의 출력을 참조하여, 어휘의 모든 토큰에 확률을 매깁니다.",
+    "translate.about": "인코더는 원문 전체를 한 번만 읽습니다. 디코더는 번역의 토큰마다 한 번씩 실행됩니다. 지금까지 출력한 토큰을 읽고 인코더 출력을 참조하여, 어휘의 모든 토큰에 확률을 매깁니다.",
     "translate.live.encoding": "인코더: 읽는 중 …",
     "translate.live.encoded": "인코더: 한 번 실행했습니다.",
     "translate.live.encoded-in": "인코더: 한 번 실행했습니다({milliseconds} ms).",

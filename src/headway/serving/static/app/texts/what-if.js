@@ -174,7 +174,7 @@ export default {
     "what-if.sweep.go": "헤드를 하나씩 꺼 보기",
     "what-if.sweep.close": "닫기",
     "what-if.sweep.found": "{row}: 모든 헤드가 켜져 있을 때 p = {p}.",
-    "what-if.sweep.worst": "{kind} {layer}의 {head}을(를) 껐을 때 가장 많이 떨어집니다: Δ log p = {change}.",
+    "what-if.sweep.worst": "{kind} {layer}의 {head}을(를) 껐을 때 로그 확률이 가장 많이 떨어집니다: Δ log p = {change}.",
     "what-if.sweep.click": "칸을 클릭하거나 Enter를 누르면 B에서 그 헤드를 끕니다.",
     "what-if.caution": "어텐션은 설명이 아닙니다.",
     "what-if.caution.words": "가중치는 헤드가 어디를 보는지 알려 줄 뿐, 모델에 무엇이 필요한지는 알려 주지 않습니다. 하나를 바꾸고 다시 계산하면 그 영향을 알 수 있습니다. 다만 같은 일을 하는 헤드는 서로를 대신하므로, 하나만 꺼 보면 쓸모가 없어 보일 수도 있습니다.",
