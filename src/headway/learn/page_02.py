@@ -55,7 +55,8 @@ EXERCISES = [
         "2.1",
         question={
             "en": 'Trace "저는 학생입니다." and take dimension 5 of token 0 from '
-            "`source_embedding.scaled`. Which number does the embedding table hold for this token there?",
+            "`source_embedding.scaled`. Which number does the embedding table hold for this token "
+            "in this dimension?",
             "ko": '"저는 학생입니다."의 트레이스에서 `source_embedding.scaled`의 토큰 0, 차원 5를 '
             "꺼내세요. 임베딩 표에서 이 토큰의 행, 같은 차원의 수는 얼마입니까?",
         },

@@ -150,8 +150,8 @@ EXERCISES = [
         question={
             "en": f"The numbers of q and k are independent, with mean 0 and variance 1. Both have "
             f"{_WIDTH} numbers. What is the standard deviation of q · k?",
-            "ko": f"q와 k에는 수가 {_WIDTH}개씩 있습니다. 모두 서로 독립이고 평균은 0, 분산은 1입니다. "
-            "q · k의 표준편차는 얼마입니까?",
+            "ko": f"q와 k에는 수가 {_WIDTH}개씩 있습니다. 모두 서로 독립이고 평균은 0, 분산은 "
+            "1입니다. q · k의 표준편차는 얼마입니까?",
         },
         answer=lambda: math.sqrt(_WIDTH),
         slips=[
