@@ -35,7 +35,9 @@ ROOMS = (
         "방법 안내",
         (
             "howto/corpora", "howto/continuing", "howto/gpu", "howto/several-processes",
-            "howto/watching", "howto/translating", "howto/decoding", "howto/scoring",
+            "howto/watching", "howto/translating", "howto/decoding",
+            "howto/several-sentences", "howto/constraints", "howto/results", "howto/faster",
+            "howto/scoring",
             "howto/explorer", "howto/inspection", "howto/alignment", "howto/attribution",
             "howto/changing", "howto/ctranslate2",
         ),

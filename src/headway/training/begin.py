@@ -391,7 +391,7 @@ def _remarks_of_new_run(
         sentences.append(
             f"{bundle.several_sentences:.0%} of its lines have several sentences, so the "
             "model will translate whole lines instead of single sentences "
-            "(docs/en/howto/decoding.md)."
+            "(docs/en/howto/several-sentences.md)."
         )
     sentences.append(f"Validation text: {encoded.valid_report.summary()}")
     sentences.append(
