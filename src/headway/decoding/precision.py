@@ -26,7 +26,7 @@ def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
     """Return the precision that multiplies matrices of this size fastest on this machine.
 
     If several take nearly the same time, it is the most exact: bfloat16 and int8 change scores a
-    little (tolerances: `docs/en/howto/decoding.md`). Measurements are kept in the user's cache
+    little (tolerances: `docs/en/howto/faster.md`). Measurements are kept in the user's cache
     folder, by processor, versions, kernels and size. If it cannot be written, each call measures
     again.
     """
