@@ -1,4 +1,4 @@
-"""What the page about decoding says is there."""
+"""What the pages about decoding say is there."""
 
 import re
 from dataclasses import fields
@@ -16,7 +16,11 @@ from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.translator import TextTranslator
 
 DOCS = Path(__file__).parents[3] / "docs"
-PAGE = (DOCS / "en" / "howto" / "decoding.md").read_text(encoding="utf-8")
+NAMES = ("constraints", "decoding", "faster", "results", "several-sentences")
+PAGES = {
+    name: (DOCS / "en" / "howto" / f"{name}.md").read_text(encoding="utf-8") for name in NAMES
+}
+ALL = "\n".join(PAGES.values())
 
 
 def _options(*commands: str) -> set[str]:
@@ -25,21 +29,22 @@ def _options(*commands: str) -> set[str]:
     return {option for param in params for option in (*param.opts, *param.secondary_opts)}
 
 
-def test_every_option_on_the_page_exists_and_every_field_is_on_the_page() -> None:
-    named = set(re.findall(r"`(--[a-z-]+)`", PAGE))
+def test_every_option_on_the_pages_exists_and_every_field_is_on_them() -> None:
+    named = set(re.findall(r"`(--[a-z-]+)`", ALL))
     assert named <= _options("translate", "shortlist")
-    for command, rest in re.findall(r"^headway (\w+) (.*)$", PAGE, flags=re.MULTILINE):
+    for command, rest in re.findall(r"^headway (\w+) ([^#\n]*)", ALL, flags=re.MULTILINE):
         assert set(re.findall(r"--[a-z-]+", rest)) <= _options(command)
     for field in (*fields(SearchOptions), *fields(Sampling)):
-        assert f"`{field.name}`" in PAGE, field.name
+        assert f"`{field.name}`" in ALL, field.name
         option = {"beam_size": "--beam", "n_best": "--nbest", "sampling": "--sample"}.get(
             field.name, "--" + field.name.replace("_", "-")
         )
         assert option in named, option
 
 
-def test_the_code_on_the_page_runs(
-    build: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", NAMES)
+def test_the_code_of_a_page_runs(
+    build: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
     tokenizer = train_tokenizer(
         ["저는 학생입니다.", "I am a student."], kind="char", vocabulary_size=30
@@ -48,9 +53,10 @@ def test_the_code_on_the_page_runs(
     model = build(source_vocab_size=size, target_vocab_size=size)
     config = headway.ModelConfig(source_vocab_size=size, target_vocab_size=size)
     bundle = headway.Bundle(config, model, tokenizer, tokenizer, DecodingConfig(beam_size=2))
-    monkeypatch.setattr(headway, "load", lambda _: TextTranslator(bundle))
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
+    monkeypatch.setattr(headway, "load", lambda _, **options: TextTranslator(bundle, **options))
+    (code,) = re.findall(r"```python\n(.*?)```", PAGES[name], flags=re.DOTALL)
 
     exec(code, {})
 
-    assert capsys.readouterr().out == TextTranslator(bundle).translate("저는 학생입니다.").text
+    if name == "results":  # the stream is the translation
+        assert capsys.readouterr().out == TextTranslator(bundle).translate("저는 학생입니다.").text
