@@ -102,7 +102,7 @@ format: install  ## Format the code.
 	$(BIN)/ruff format $(PROGRAMS)
 	$(BIN)/ruff check --fix $(PROGRAMS)
 
-settings: install  ## Write the tables of docs/en/reference/settings.md anew after a setting changed.
+settings: install  ## Write the tables of the pages of settings anew after a setting changed.
 	$(BIN)/python -m tests.meta.settings_page
 
 clean:  ## Remove what can be made again; runs/ stays.

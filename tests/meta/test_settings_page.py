@@ -1,24 +1,38 @@
-"""The page of all settings says what the settings are."""
+"""The pages of all settings, English and Korean, say what the settings are."""
 
 import re
 import tomllib
 
 import pytest
-from tests.meta.settings_page import PAGE, table_of, tables, written
+from tests.meta.pages import LANGUAGES
+from tests.meta.settings_page import meanings, page_of, table_of, tables, written
 
 from headway.config.run import RunConfig, load_run_config, parse_run_config
 from headway.errors import ConfigError
 
-TEXT = PAGE.read_text(encoding="utf-8")
+TEXTS = {language: page_of(language).read_text(encoding="utf-8") for language in LANGUAGES}
+TEXT = TEXTS["en"]
 # A setting, then what it is if unset, where that is a value, and what it takes.
 ROW = re.compile(r"^\| `(\w+)` \| (?:`(.*?)`)? \| (.*?) \|", flags=re.MULTILINE)
-RANGE = re.compile(r"a (?P<whole>whole )?number, (?P<bounds>.*)")
-BOUND = re.compile(r"(at least|above|at most|below) (\S+)")
+RANGE = re.compile(r"(integer|number) (.*)")
 
 
-def test_every_table_stands_on_the_page_as_the_settings_make_it() -> None:
-    assert [TEXT.count(f"<!-- table: {name} -->") for name in tables()] == [1] * len(tables())
-    assert written(TEXT) == TEXT, "run `make settings`"
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_table_is_on_the_page_as_the_settings_make_it(language: str) -> None:
+    text = TEXTS[language]
+    assert [text.count(f"<!-- table: {name} -->") for name in tables()] == [1] * len(tables())
+    assert written(language, text) == text, "run `make settings`"
+
+
+def test_every_setting_has_a_korean_meaning() -> None:
+    lacking = [
+        f"{name}.{setting}"
+        for name, (head, *_) in tables().items()
+        if head[-1] == "meaning"
+        for setting, meaning in meanings(table_of(TEXTS["ko"], name)).items()
+        if not re.search("[가-힣]", meaning)
+    ]
+    assert lacking == [], "write their meanings on the Korean page"
 
 
 def test_the_defaults_of_the_page_make_the_default_configuration() -> None:
@@ -30,23 +44,23 @@ def test_the_defaults_of_the_page_make_the_default_configuration() -> None:
 
 
 def _ranges(section: str) -> list[tuple[str, str, float, float]]:
-    """Return the setting, what its bound says, the bound, and a small step of its kind."""
-    found: list[tuple[str, str, float, float]] = []
-    for key, _, takes in ROW.findall(table_of(TEXT, section)):
-        if number := RANGE.fullmatch(takes):
-            bounds = re.sub(r"^(\S+) to (\S+)$", r"at least \1 and at most \2", number["bounds"])
-            kind, step = (int, 1) if number["whole"] else (float, 1e-3)
-            for words, value in BOUND.findall(bounds):
-                found.append((key, words, kind(value.replace(",", "")), step))
-    return found
+    """Return the setting, the sign of its bound, the bound, and a small step of its kind."""
+    ranges: list[tuple[str, str, float, float]] = []
+    for setting, _, takes in ROW.findall(table_of(TEXT, section)):
+        if found := RANGE.fullmatch(takes):
+            kind, step = (int, 1) if found[1] == "integer" else (float, 1e-3)
+            for bound in found[2].split(", "):
+                sign, value = bound.split()
+                ranges.append((setting, sign, kind(value.replace(",", "")), step))
+    return ranges
 
 
 @pytest.mark.parametrize("section", ["data", "tokenizer", "model", "training", "decoding"])
 def test_numbers_are_taken_up_to_the_bounds_of_the_page_and_not_beyond(section: str) -> None:
     assert _ranges(section)
-    for key, words, bound, step in _ranges(section):
-        outwards = -step if words in ("at least", "above") else step
-        values: dict[float, bool] = {bound: words.startswith("at"), bound + outwards: False}
+    for key, sign, bound, step in _ranges(section):
+        outwards = -step if sign in "≥>" else step
+        values: dict[float, bool] = {bound: sign in "≥≤", bound + outwards: False}
         if section != "model":  # whose sizes must fit each other
             values[bound - outwards] = True
         for value, is_taken in values.items():

@@ -11,9 +11,9 @@ class DecodingConfig(Section):
     beam_size: int = Field(default=4, ge=1)
     """Hypotheses kept at each step; 1 is greedy search."""
     length_penalty: float = Field(default=0.6, ge=0, le=10)
-    """alpha of ((5 + |Y|) / 6)^alpha, the divisor of a hypothesis' log-probability."""
+    """alpha; the log-probability of a hypothesis Y is divided by `((5 + |Y|) / 6)^alpha`."""
     max_extra_pieces: int = Field(default=50, ge=1)
-    """Output limit: the pieces of the source plus this many."""
+    """Output limit: this many tokens more than the source has."""
     max_source_pieces: int = Field(default=512, ge=1)
-    """A longer sentence is split, translated part by part, and flagged. In a trained model the
-    limit is at most its `data.max_pieces`."""
+    """A sentence of more tokens is split, translated part by part, and flagged. In a trained model
+    the limit is at most its `data.max_pieces`."""

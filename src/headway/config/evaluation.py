@@ -9,6 +9,6 @@ class EvaluationConfig(Section):
     """Metrics of validation and test text; their signatures go into the card."""
 
     metrics: list[str] = Field(default=["bleu", "chrf"], min_length=1)
-    """Any of bleu, chrf, ter, exact, wer; all are percentages."""
+    """Any of `bleu`, `chrf`, `ter`, `exact`, `wer`; all are percentages."""
     bleu_tokenize: str = "13a"
-    """sacreBLEU's tokenization; none for text that is tokenized already."""
+    """sacreBLEU's tokenization; `none` for text that is tokenized already."""

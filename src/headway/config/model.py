@@ -19,27 +19,27 @@ class Architecture(Section):
     """Everything about the model except its vocabulary; the defaults are the paper's `base`."""
 
     d_model: int = Field(default=512, ge=1, le=_WIDEST)
-    """Width of the residual stream."""
+    """Width of the vectors between sub-layers."""
     d_ff: int = Field(default=2048, ge=1, le=_WIDEST)
-    """Inner width of the feed-forward network."""
+    """Width of the feed-forward network's hidden layer."""
     num_heads: int = Field(default=8, ge=1, le=_WIDEST)
     """Heads of every attention (h in the paper)."""
     d_k: int | None = Field(default=None, ge=1, le=_WIDEST)
-    """Width of a key, per head; d_model / num_heads unless given."""
+    """Width of a key, per head; d_model / num_heads if unset."""
     d_v: int | None = Field(default=None, ge=1, le=_WIDEST)
-    """Width of a value, per head; d_model / num_heads unless given."""
+    """Width of a value, per head; d_model / num_heads if unset."""
     num_encoder_layers: int = Field(default=6, ge=1, le=_MOST_LAYERS)
     """Layers of the encoder (N in the paper)."""
     num_decoder_layers: int = Field(default=6, ge=1, le=_MOST_LAYERS)
     """Layers of the decoder (N in the paper)."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
-    """Residual dropout (P_drop): on each sub-layer's output and on embedding + position."""
+    """Residual dropout (P_drop): on each sub-layer's output, and on embedding + position."""
     attention_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Dropout on the attention weights; the paper has none."""
     activation_dropout: float = Field(default=0.0, ge=0, lt=1)
     """Dropout on the activated hidden layer of the feed-forward network; the paper has none."""
     activation: Activation = "relu"
-    """Function of the feed-forward network's hidden layer; names that end in glu are gated."""
+    """Function of the feed-forward network's hidden layer; names that end in `glu` are gated."""
     attention_bias: bool = True
     """Biases in the four projections of attention."""
     feed_forward_bias: bool = True
@@ -90,11 +90,11 @@ class ModelConfig(Architecture):
     """The configuration for `Transformer.from_config`: an architecture with its vocabularies."""
 
     source_vocab_size: int = Field(ge=1)
-    """Pieces of the source vocabulary."""
+    """Tokens of the source vocabulary."""
     target_vocab_size: int = Field(ge=1)
-    """Pieces of the target vocabulary (V)."""
+    """Tokens of the target vocabulary (V)."""
     pad_id: int = Field(default=0, ge=0)
-    """Id of the padding piece, which no query may attend to."""
+    """Id of the padding token, which no query may attend to."""
 
     @model_validator(mode="after")
     def _check_vocabularies(self) -> "ModelConfig":
