@@ -34,7 +34,8 @@ ROOMS = (
         "How to",
         "방법 안내",
         (
-            "howto/corpora", "howto/continuing", "howto/gpu", "howto/several-processes",
+            "howto/corpora", "howto/cleaning", "howto/mixing",
+            "howto/continuing", "howto/gpu", "howto/several-processes",
             "howto/watching", "howto/translating", "howto/decoding",
             "howto/several-sentences", "howto/constraints", "howto/results", "howto/faster",
             "howto/scoring",
@@ -54,7 +55,8 @@ ROOMS = (
         "Reference",
         "참조",
         (
-            "reference/settings", "reference/command-line", "reference/serving", "reference/api",
+            "reference/settings", "reference/findings",
+            "reference/command-line", "reference/serving", "reference/api",
             "reference/catalog", "reference/paper-map",
         ),
     ),

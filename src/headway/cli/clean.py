@@ -50,8 +50,9 @@ Drop = Annotated[
     typer.Option(
         "--drop",
         metavar="a,b,c",
-        help="Drop lines by finding (docs/en/howto/corpora.md): empty, duplicates (both if unset), "
-        "copies, near-copies, length, script, language, number-mismatch, url-mismatch, …; or none.",
+        help="Drop lines by finding (docs/en/howto/cleaning.md): empty, duplicates (both if "
+        "unset), copies, near-copies, length, script, language, number-mismatch, url-mismatch, …; "
+        "or none.",
     ),
 ]
 ValidSource = Annotated[

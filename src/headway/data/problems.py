@@ -1,6 +1,6 @@
 """The table of all problems that text may have: id, order of harm, and remedy.
 
-Ids are stable: they appear in JSON, and programs may rely on them. `docs/en/howto/corpora.md`
+Ids are stable: they appear in JSON, and programs may rely on them. `docs/en/reference/findings.md`
 says when each is reported.
 """
 

@@ -42,9 +42,10 @@ def test_table_and_code_have_the_same_ids() -> None:
     assert ids_of_code() == {problem.id for problem in problems()}
 
 
-def test_the_page_has_every_id_in_the_order_of_harm() -> None:
-    page = (ROOT / "docs" / "en" / "howto" / "corpora.md").read_text(encoding="utf-8")
-    table = page.partition("| finding | id |")[2].partition("\n\n")[0]
+@pytest.mark.parametrize("language", ["en", "ko"])
+def test_the_page_has_every_id_in_the_order_of_harm(language: str) -> None:
+    page = (ROOT / "docs" / language / "reference" / "findings.md").read_text(encoding="utf-8")
+    table = page.partition(" | id | ")[2].partition("\n\n")[0]
     cells = [row.split(" | ")[1] for row in table.splitlines()[2:]]
     ids = [id for cell in cells for id in re.findall("`([a-z-]+)`", cell)]
     assert list(dict.fromkeys(ids)) == [problem.id for problem in problems()]

@@ -327,7 +327,7 @@ def test_every_finding_is_explained_in_the_documents() -> None:
         return re.sub("Latin|Hangul", "Latin", text.replace("target", "source"))
 
     docs = Path(__file__).parents[3] / "docs"
-    page = plain((docs / "en" / "howto" / "corpora.md").read_text(encoding="utf-8"))
+    page = plain((docs / "en" / "reference" / "findings.md").read_text(encoding="utf-8"))
     problems = {plain(finding.problem.replace("\ufffd", "")) for finding in found}
     assert len(problems) == 25
     for problem in problems:
