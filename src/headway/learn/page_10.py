@@ -123,7 +123,7 @@ EXERCISES = [
             "best next token has 0.4, after “A” it has 0.9; then the sentence ends. Give the "
             "probability of the sentence that greedy search writes, and of the best sentence.",
             "ko": "첫 토큰은 확률 0.5로 “The”, 0.4로 “A”입니다. “The” 다음에 가장 좋은 토큰의 "
-            "확률은 0.4, “A” 다음은 0.9이고, 문장은 거기서 끝납니다. 그리디 탐색이 쓰는 문장의 "
+            "확률은 0.4, “A” 다음은 0.9이고, 문장은 거기서 끝납니다. 그리디 탐색으로 얻는 문장의 "
             "확률과 가장 좋은 문장의 확률을 쓰세요.",
         },
         answer=lambda: [

@@ -128,7 +128,7 @@ export default {
     "tensors.about.norm": "서브층 앞의 층 정규화(LayerNorm)입니다. 이 모델은 pre-norm입니다.",
     "tensors.about.last-norm": "pre-norm 인코더나 디코더의 끝에 있는 층 정규화입니다.",
     "tensors.about.encoder-output": "인코더 출력(memory)이며, 모든 크로스 어텐션이 이를 참조합니다.",
-    "tensors.about.decoder-output": "디코더의 출력으로, 행마다 벡터가 하나씩 있습니다.",
+    "tensors.about.decoder-output": "디코더 출력으로, 행마다 벡터가 하나씩 있습니다.",
     "tensors.about.linear": "어휘의 모든 토큰에 대한 점수(로짓)입니다.",
     "tensors.about.softmax": "점수를 어휘 전체에 대한 확률로 바꾼 값입니다.",
     "tensors.derived": "요청할 때 계산",
