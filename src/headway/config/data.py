@@ -81,7 +81,7 @@ class DataConfig(Section):
     """Longest side of a training pair, in tokens, without its tag. The trained model also splits
     longer sentences, whatever `decoding.max_source_pieces` is."""
     too_long: Literal["drop", "cut"] = "drop"
-    """Drop longer pairs, or cut them; both are counted and reported."""
+    """Drop pairs longer than `max_pieces`, or cut them; both are counted and reported."""
     max_ratio: float | None = Field(default=None, gt=1)
     """Drop pairs in which one side has more than this many times the tokens of the other."""
     drop_duplicates: bool = False
