@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[3] / "docs" / "en" / "howto" / "translating.md"
-TEXT = PAGE.read_text(encoding="utf-8")
-COMMANDS = re.findall(
-    r"^\|[^|]+\| `(?:program \\\| )?headway (translate MODEL[^`]*)` \|$", TEXT, re.M
+DOCS = Path(__file__).parents[3] / "docs"
+TEXT, KOREAN = (
+    (DOCS / language / "howto" / "translating.md").read_text(encoding="utf-8")
+    for language in ("en", "ko")
 )
+ROW = re.compile(
+    r"^\|[^|]+\| `(?:program \\\| )?headway (translate MODEL[^`]*)` \|$", flags=re.MULTILINE
+)
+COMMANDS = ROW.findall(TEXT)
 LINES = "저는 갑니다 .\n너는 온다 !\n"
 
 
@@ -29,6 +33,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_page_has_all_of_its_commands() -> None:
     assert len(COMMANDS) == TEXT.count("headway translate MODEL") == 17
+    assert ROW.findall(KOREAN) == COMMANDS
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if "in.ko" in c or "--text" in c])
