@@ -10,7 +10,7 @@ from sphinx.util.docutils import SphinxDirective
 
 _HEADS = {
     "en": ("name", "shape", "equation", "meaning"),
-    "ko": ("이름", "형태", "수식", "뜻"),
+    "ko": ("이름", "모양", "수식", "뜻"),
 }
 
 

@@ -48,11 +48,11 @@ _SENTENCES: dict[str, dict[str, str]] = {
     "numbers": {"en": "a list of {count}", "ko": "숫자 {size}개의 리스트"},
     "array": {
         "en": "numbers in an array of shape {shape}",
-        "ko": "크기가 {shape}인 숫자 배열",
+        "ko": "모양이 {shape}인 숫자 배열",
     },
     "text": {"en": "a text in quotes", "ko": "따옴표 안의 텍스트"},
     "texts": {"en": "a list of {count}", "ko": "텍스트 {size}개의 리스트"},
-    "grid": {"en": "texts in an array of shape {shape}", "ko": "크기가 {shape}인 텍스트 배열"},
+    "grid": {"en": "texts in an array of shape {shape}", "ko": "모양이 {shape}인 텍스트 배열"},
     "other": {"en": "a value of type {type}", "ko": "{type} 타입의 값"},
 }
 
