@@ -37,10 +37,12 @@ def cells_of_tables(text: str) -> list[str]:
     return [cell.strip() for row in rows for cell in row.strip().strip("|").split("|")]
 
 
-def not_bold(text: str) -> list[str]:
+def not_closed(text: str) -> list[str]:
     """Return the texts that show their asterisks, as in `**code**` with a Korean particle."""
-    inline = (part for block in _MARKDOWN.parse(text) for part in block.children or [])
-    return [part.content for part in inline if part.type == "text" and "**" in part.content]
+    blocks = _MARKDOWN.parse(re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", "x", text, flags=re.DOTALL))
+    inline = (part for block in blocks for part in block.children or [])
+    texts = [part.content for part in inline if part.type == "text"]
+    return [words for words in texts if re.search(r"\*\S|\S\*", words)]
 
 
 def faults(language: str, text: str) -> dict[str, list[str]]:
@@ -48,7 +50,7 @@ def faults(language: str, text: str) -> dict[str, list[str]]:
     text = prose(text)
     found = {
         "parentheses in parentheses": _NESTED.findall(plain(text)),
-        "asterisks that are shown": not_bold(text),
+        "asterisks that are shown": not_closed(text),
     }
     if language == "en":
         lengths = {sentence: len(sentence.split()) for sentence in sentences(text)}
@@ -92,6 +94,8 @@ def test_faults_are_found() -> None:
     assert [*faults("ko", text)] == ["parentheses in parentheses"]
     text = "**`a`**: right. **단어**는 맞고 **`b`**는 틀립니다.\n"
     assert faults("ko", text) == {"asterisks that are shown": ["는 맞고 **", "**는 틀립니다."]}
+    text = "*단어*는 맞고, $a * b*c$와 2 * 3도 맞고, *I am.*은 틀립니다.\n"
+    assert [*faults("ko", text)] == ["asterisks that are shown"]
 
 
 def test_every_page_of_the_list_exists() -> None:
