@@ -4,7 +4,17 @@ import re
 
 import pytest
 from tests.meta.not_yet import REMEDY, listed
-from tests.meta.pages import DOCS, cells, directives, front_matter, headings, pages, prose, text_of
+from tests.meta.pages import (
+    DOCS,
+    LANGUAGES,
+    cells,
+    directives,
+    front_matter,
+    headings,
+    pages,
+    prose,
+    text_of,
+)
 
 BOTH = sorted({*pages("en")} & {*pages("ko")})
 of_both = pytest.mark.parametrize("page", BOTH)
@@ -84,6 +94,14 @@ def test_tables_of_the_reference_name_the_same_code(page: str) -> None:
 def _code_of_rows(language: str, page: str) -> list[list[str]]:
     rows = re.findall(r"^\|.*", prose(text_of(language, page)), flags=re.MULTILINE)
     return [sorted(re.findall(r"`[^`]+`", row)) for row in rows]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_links_stay_in_the_language(language: str) -> None:
+    (other,) = {*LANGUAGES} - {language}
+    across = re.compile(rf"\]\(((?:\.\./)+{other}/[^)#]*)")
+    found = {page: across.findall(prose(text_of(language, page))) for page in pages(language)}
+    assert {page: links for page, links in found.items() if links} == {}
 
 
 def test_the_navigation_has_every_page() -> None:
