@@ -39,10 +39,21 @@ def cells_of_tables(text: str) -> list[str]:
 
 def not_closed(text: str) -> list[str]:
     """Return the texts that show their asterisks, as in `**code**` with a Korean particle."""
-    blocks = _MARKDOWN.parse(re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", "x", text, flags=re.DOTALL))
-    inline = (part for block in blocks for part in block.children or [])
-    texts = [part.content for part in inline if part.type == "text"]
-    return [words for words in texts if re.search(r"\*\S|\S\*", words)]
+    found = [words for block in _texts(text) for words in block]
+    return [words for words in found if re.search(r"\*\S|\S\*", words)]
+
+
+def struck_through(text: str) -> list[str]:
+    """Return the texts with two tildes, which GitHub strikes through: `1~2 and 3~4`."""
+    found = [" ".join(block) for block in _texts(text)]
+    return [words for words in found if words.count("~") > 1]
+
+
+def _texts(text: str) -> list[list[str]]:
+    """Return the words of each paragraph and cell, in parts, without code and formulas."""
+    text = re.sub(r"\$\$.*?\$\$|\$[^$\n]+\$", "x", text, flags=re.DOTALL)
+    inline = [block.children or [] for block in _MARKDOWN.parse(text)]
+    return [[part.content for part in parts if part.type == "text"] for parts in inline]
 
 
 def faults(language: str, text: str) -> dict[str, list[str]]:
@@ -51,6 +62,7 @@ def faults(language: str, text: str) -> dict[str, list[str]]:
     found = {
         "parentheses in parentheses": _NESTED.findall(plain(text)),
         "asterisks that are shown": not_closed(text),
+        "text struck through": struck_through(text),
     }
     if language == "en":
         lengths = {sentence: len(sentence.split()) for sentence in sentences(text)}
@@ -96,6 +108,8 @@ def test_faults_are_found() -> None:
     assert faults("ko", text) == {"asterisks that are shown": ["는 맞고 **", "**는 틀립니다."]}
     text = "*단어*는 맞고, $a * b*c$와 2 * 3도 맞고, *I am.*은 틀립니다.\n"
     assert [*faults("ko", text)] == ["asterisks that are shown"]
+    text = "| `~/a~` 1~2 | `~` 3~4 |\n|---|---|\n| 1~2배 | 3–4배, `~`와 `~` |\n\n1~2배, **3~4배**\n"
+    assert faults("ko", text) == {"text struck through": ["1~2배,  3~4배 "]}
 
 
 def test_every_page_of_the_list_exists() -> None:
