@@ -97,6 +97,8 @@ class DataConfig(Section):
     be a word on the other side."""
     drop_url_mismatch: bool = False
     """Drop pairs with a web or email address on one side only."""
+    drop_markup_mismatch: bool = False
+    """Drop pairs whose sides do not have the same tags, such as `<b>`."""
     source_script: str = ""
     """Script of the text named `source`, such as `hangul` or `latin`, also with `reverse`. Pairs in
     another script are dropped."""

@@ -1,4 +1,4 @@
-"""Numbers, and web and email addresses, which a translation keeps as they are."""
+"""Numbers, web and email addresses, and markup, which a translation keeps as they are."""
 
 import re
 import unicodedata
@@ -11,6 +11,7 @@ from headway.data.html_codes import decoded
 
 _PAGE = re.compile(r"(?:https?|ftp)://[!-~]+|\bwww\.[!-~]+", re.IGNORECASE)
 _MAIL = re.compile(r"[A-Za-z\d._%+-]+@[A-Za-z\d-]+(?:\.[A-Za-z\d-]+)+")
+_TAG = re.compile(r"<(/?[A-Za-z][^\s/>]*)[^>]*>")
 _BEHIND = ".,;:!?'\"`*_~|\\<>]}"  # punctuation of the sentence if it follows an address
 # A number may have separators of thousands and decimals; a plain space separates thousands only.
 _NUMBER = re.compile(
@@ -57,6 +58,19 @@ def has_other_numbers(source: str, target: str) -> bool:
 def has_other_addresses(source: str, target: str) -> bool:
     """Return True if a web or email address is on one side only."""
     return addresses(source) != addresses(target)
+
+
+def has_other_markup(source: str, target: str) -> bool:
+    """Return True if two sides do not have the same tags, such as `<b>` and `</b>`.
+
+    Only their names and numbers are compared: attributes, capitals and order may differ. An HTML
+    code, such as `&lt;`, counts as its character.
+    """
+    return _tag_names(decoded(source, target)) != _tag_names(decoded(target, source))
+
+
+def _tag_names(text: str) -> Counter[str]:
+    return Counter(name.lower() for name in _TAG.findall(text)) if "<" in text else Counter()
 
 
 def addresses(text: str) -> frozenset[str]:

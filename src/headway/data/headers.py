@@ -48,19 +48,27 @@ def sides_of(
 ) -> tuple[int, int] | None:
     """Return the columns of source and target; None if the header does not say.
 
-    Fields count first, then the languages of the configuration, then words such as `src`. If the
+    Fields count first, then the languages of the configuration, then words such as `source`. If the
     configuration names neither, two columns named after languages are source and target.
     """
     cells = [cell.strip().casefold() for cell in header]
-    places: list[int] = []
+    ways: list[tuple[list[int], list[int]]] = []  # for each side by its language, and by words
     for field, usual, language, words in zip(fields, USUAL_FIELDS, languages, _WORDS, strict=True):
-        named = [n for n, cell in enumerate(cells) if cell == field.casefold()]
-        if not named and field == usual:
-            named = [n for n, cell in enumerate(cells) if is_same_language(cell, language)]
-            named += [n for n, cell in enumerate(cells) if cell in words]
-        places += named[:1]
-    if len(set(places)) == 2:
-        return places[0], places[1]
+        by_field = [n for n, cell in enumerate(cells) if cell == field.casefold()]
+        if field != usual:
+            ways.append((by_field, by_field))
+            continue
+        by_language = [n for n, cell in enumerate(cells) if is_same_language(cell, language)]
+        by_word = by_field + [n for n, cell in enumerate(cells) if cell in words]
+        ways.append((by_language if language != usual else [], by_word))
+    (source, source_word), (target, target_word) = ways
+    for places in (
+        (source, target),
+        (source_word, target_word),
+        (source or source_word, target or target_word),
+    ):
+        if all(places) and places[0][0] != places[1][0]:
+            return places[0][0], places[1][0]
     silent = fields == languages == USUAL_FIELDS
     if silent and len(cells) == 2 and are_two_sides(*cells):
         return 0, 1

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from headway.data.composition import is_decomposed
 from headway.data.corpus import Pair
-from headway.data.details import has_other_addresses, has_other_numbers
+from headway.data.details import has_other_addresses, has_other_markup, has_other_numbers
 from headway.data.ragged import Ragged
 from headway.data.rewriting import rewrites
 from headway.data.scripts import check_script, main_script, script_name
@@ -51,6 +51,7 @@ class CleaningRules:
         drop_exchanged: Drop a pair whose sides seem exchanged, by the languages of the examiner.
         drop_number_mismatch: Drop a pair whose sides have numbers that cannot be the same.
         drop_url_mismatch: Drop a pair if one side has a web or email address that the other lacks.
+        drop_markup_mismatch: Drop a pair whose sides do not have the same tags, such as `<b>`.
         source_script: Drop a pair whose source has letters, most of them in another script than
             this one, such as `hangul`; empty for any.
         target_script: The same for the target.
@@ -66,6 +67,7 @@ class CleaningRules:
     drop_exchanged: bool = False
     drop_number_mismatch: bool = False
     drop_url_mismatch: bool = False
+    drop_markup_mismatch: bool = False
     source_script: str = ""
     target_script: str = ""
 
@@ -110,7 +112,7 @@ class Examiner:
     """Encodes pairs, and checks everything that does not depend on their order.
 
     The first rule that a pair breaks is the first of: held out, empty, identical, copy, exchanged,
-    numbers, addresses, script, over-long, ratio. `without` are the pairs that are held out,
+    numbers, addresses, markup, script, over-long, ratio. `without` are the pairs that are held out,
     stripped of spaces. Lengths and ratio are those of all pieces, before anything is cut. Targets
     that `normalize_target` changes visibly (… to ..., ½ to 1/2) are noted, because translations
     cannot contain the original characters. tag: the tag of the pairs; with another tag, equal text
@@ -197,6 +199,7 @@ def _reasons(
     for wanted, reason, is_mismatch in (
         (rules.drop_number_mismatch, "other numbers on one side", has_other_numbers),
         (rules.drop_url_mismatch, "other addresses on one side", has_other_addresses),
+        (rules.drop_markup_mismatch, "other markup on one side", has_other_markup),
     ):
         if wanted:
             yield reason, (row for row, pair in enumerate(pairs) if is_mismatch(*pair))

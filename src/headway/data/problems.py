@@ -67,6 +67,11 @@ _ROWS = (
         "--set data.drop_url_mismatch=true",
         f"{_CLEAN} --drop empty,duplicates,url-mismatch",
     ),
+    (
+        "markup-mismatch",
+        "--set data.drop_markup_mismatch=true",
+        f"{_CLEAN} --drop empty,duplicates,markup-mismatch",
+    ),
     ("html-codes-{side}", _CLEAN, ""),
     (
         "broken-codes-{side}",

@@ -10,7 +10,7 @@ import numpy as np
 
 from headway.data.composition import is_decomposed
 from headway.data.corpus import Pair
-from headway.data.details import has_other_addresses, has_other_numbers
+from headway.data.details import has_other_addresses, has_other_markup, has_other_numbers
 from headway.data.exchanged import on_the_wrong_side
 from headway.data.finding import Finding, by_harm, on_lines
 from headway.data.html_codes import has_broken_codes, has_codes
@@ -233,7 +233,7 @@ _DAMAGES = {
 
 
 def _mismatched(pairs: Sequence[Pair], stretches: Iterable[Stretch]) -> Iterator[Finding]:
-    """Yield the lines whose sides have different numbers or addresses.
+    """Yield the lines whose sides have different numbers, addresses or markup.
 
     Lines of misaligned stretches are left out.
     """
@@ -248,6 +248,11 @@ def _mismatched(pairs: Sequence[Pair], stretches: Iterable[Stretch]) -> Iterator
         "url-mismatch",
         "different web or email addresses in source and target",
         (n for n, pair in asked if has_other_addresses(*pair)),
+    )
+    yield on_lines(
+        "markup-mismatch",
+        "different markup in source and target, such as <b>",
+        (n for n, pair in asked if has_other_markup(*pair)),
     )
 
 

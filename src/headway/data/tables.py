@@ -69,39 +69,29 @@ def tsv_pairs(
             yield sides
 
 
-def header_remark(
-    path: StrPath,
-    columns: tuple[int, int],
-    fields: Sides,
-    languages: Sides,
-    counted: bool = False,
-) -> str:
-    """Return a remark on the columns of source and target; empty for a file without columns.
-
-    counted: Line numbers count the first line, too.
-    """
-    if is_dataset(path):
-        return ""
+def header_remark(path: StrPath, columns: tuple[int, int], fields: Sides, languages: Sides) -> str:
+    """Return a remark on the columns of source and target; empty for a file without columns."""
     name = plain_name(path)
-    if name.endswith(".csv"):
-        _, header, places = csv_layout(path, fields, languages)
-        source, target = (header[place].strip() for place in places)
-        return f"{path}: the source is column '{source}', the target is column '{target}'."
-    if not name.endswith(".tsv"):
+    if is_dataset(path) or not name.endswith((".csv", ".tsv")):
         return ""
+    names = column_names(path, columns, fields, languages)
+    if name.endswith(".csv"):
+        return (
+            f"{path}: the source is column '{names[0]}', the target is column '{names[1]}'; "
+            "lines are counted from the first row below these names."
+        )
     sides = _first_sides(path, columns)
     named = f"({sides[0].strip()}, {sides[1].strip()})"
-    if not names_columns(sides, languages):
+    if not any(names):
         if not are_two_sides(*sides):
             return _columns_taken(path, columns, sides)
         return (
             f"{path}: the first line {named} is read as a pair. If it names the columns, set these "
             "languages: data.source_language, data.target_language."
         )
-    start = "it on" if counted else "the next one"
     remark = (
         f"{path}: the first line names the columns {named} and is no pair; lines are counted from "
-        f"{start}."
+        "the next one."
     )
     if all(map(is_same_language, sides, languages[::-1])):
         remark += (
@@ -122,14 +112,20 @@ def _columns_taken(path: StrPath, columns: tuple[int, int], sides: Sides) -> str
     return f"{path}: the source is {first}, the target is {second}."
 
 
-def has_header(path: StrPath, columns: tuple[int, int], languages: Sides) -> bool:
-    """Return True if the first line of a table names its columns and is no pair."""
-    if is_dataset(path):
-        return False
+def column_names(path: StrPath, columns: tuple[int, int], fields: Sides, languages: Sides) -> Sides:
+    """Return the names of the columns of source and target, which the first line of a table has.
+
+    Empty texts if the first line is a pair, and for records. Raises DataError for a .csv whose
+    first line does not name the columns.
+    """
     name = plain_name(path)
-    if name.endswith(".tsv"):
-        return names_columns(_first_sides(path, columns), languages)
-    return name.endswith(".csv")
+    if is_dataset(path) or not name.endswith((".csv", ".tsv")):
+        return "", ""
+    if name.endswith(".csv"):
+        _, header, (source, target) = csv_layout(path, fields, languages)
+        return header[source].strip(), header[target].strip()
+    sides = _first_sides(path, columns)
+    return (sides[0].strip(), sides[1].strip()) if names_columns(sides, languages) else ("", "")
 
 
 def _first_sides(path: StrPath, columns: tuple[int, int]) -> Sides:

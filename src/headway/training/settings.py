@@ -84,6 +84,7 @@ def cleaning_rules(data: DataConfig) -> CleaningRules:
         drop_exchanged=data.drop_exchanged,
         drop_number_mismatch=data.drop_number_mismatch,
         drop_url_mismatch=data.drop_url_mismatch,
+        drop_markup_mismatch=data.drop_markup_mismatch,
         source_script=data.source_script,
         target_script=data.target_script,
     )

@@ -130,13 +130,13 @@ def test_options_are_named_where_a_memory_has_more_languages(run, messy: Path) -
     assert "--set" not in err
 
 
-def test_lines_of_the_log_are_those_of_the_file_also_behind_a_header(run, messy: Path) -> None:
+def test_lines_of_the_log_are_counted_as_by_check_also_below_a_header(run, messy: Path) -> None:
     Path("x.tsv").write_text("en\taf\nyes\tja\n\tleeg\n")
     options = ("--source-language", "en", "--target-language", "af")
     status, printed, err = run("clean", "x.tsv", "--out", "c.tsv", *options)
     assert status == 0, err
     assert "the first line names the columns (en, af) and is no pair" in printed
-    assert Path("c.removed.tsv").read_text().splitlines()[1].startswith("3\tempty-source\t")
+    assert Path("c.removed.tsv").read_text().splitlines()[1].startswith("2\tempty-source\t")
     status, printed, _ = run("clean", "x.tsv", "--out", "c.tsv")
     assert "is read as a pair" in printed
     assert "--source-language, --target-language" in printed

@@ -315,17 +315,18 @@ def test_copies_are_dropped_by_their_words(source: str, target: str, kept: bool)
     [
         ("drop_number_mismatch", "other numbers on one side", [2, 4]),
         ("drop_url_mismatch", "other addresses on one side", [3, 4]),
+        ("drop_markup_mismatch", "other markup on one side", [2, 5]),
     ],
 )
-def test_pairs_are_dropped_for_other_numbers_and_addresses(
+def test_pairs_are_dropped_for_other_numbers_addresses_and_markup(
     rule: str, reason: str, lines: list[int]
 ) -> None:
     pairs = [
         Pair("in 1,998 cases", "in 1.998 Fällen"),
-        Pair("in 1998", "im Jahr 1989"),
+        Pair("in <i>1998</i>", "im Jahr 1989"),
         Pair("see https://a.org/1", "siehe https://a.org/2"),
         Pair("44 at a.org, www.a.org", "55 bei a.org"),
-        Pair("three", "3"),
+        Pair("three", "&lt;b&gt;3"),
     ]
 
     kept, report = clean(pairs, characters, characters, rules=CleaningRules(**{rule: True}))

@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headway.data.details import addresses, has_other_addresses, has_other_numbers
+from headway.data.details import (
+    addresses,
+    has_other_addresses,
+    has_other_markup,
+    has_other_numbers,
+)
 
 
 @pytest.mark.parametrize(
@@ -94,3 +99,24 @@ def test_a_code_of_html_is_its_character_and_no_number() -> None:
     assert not has_other_numbers("It&#39;s 40", "Het is 40")
     assert has_other_numbers("It&#39;s 40", "Het is 50")
     assert not has_other_numbers("&#52;0 lines", "40 regels")
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "differ"),
+    [
+        ("<b>Bold</b>", "Fett", True),
+        ("&lt;b&gt;Bold&lt;/b&gt;", "Fett", True),
+        ("&lt;b&gt;Bold&lt;/b&gt;", "<b>Fett</b>", False),
+        ("<b>One</b> <b>two</b>", "<b>Eins</b> zwei", True),
+        ("<b>Bold</b>", "<b>Fett<b>", True),
+        ('<a href="/en">One</a> <I>two</I><br>', '<i>Zwei</i> <a href="/de">eins</a><br />', False),
+        ("<p>One</p>", "<pre>Eins</pre>", True),
+        ("a < b and c > d", "a ist kleiner als b", False),
+        ("3 <4 or 5> 2, <3, ->", "drei", False),
+    ],
+)
+def test_markup_differs_by_the_names_and_numbers_of_tags(
+    source: str, target: str, differ: bool
+) -> None:
+    assert has_other_markup(source, target) is differ
+    assert has_other_markup(target, source) is differ

@@ -60,6 +60,13 @@ def test_two_words_that_name_sides(one: str, other: str, expected: bool) -> None
         (["tgt", "src"], USUAL, ("en", "af"), (1, 0)),
         (["en", "x"], USUAL, ("en", "af"), None),
         (["source"], USUAL, USUAL, None),
+        (["id", "german", "english", "source"], USUAL, USUAL, None),
+        (["id", "german", "english", "source"], USUAL, ("German", "en"), (1, 2)),
+        (["target", "english", "german", "source"], USUAL, ("de", "en"), (2, 1)),
+        (["german", "target", "source"], USUAL, ("de", "en"), (2, 1)),
+        (["german", "target"], USUAL, ("de", "en"), (0, 1)),
+        (["id", "german", "english", "source"], USUAL, ("de", "target"), None),
+        (["german", "english", "source"], ("source", "english"), ("de", "en"), (0, 1)),
     ],
 )
 def test_the_columns_of_a_header(header, fields, languages, expected) -> None:

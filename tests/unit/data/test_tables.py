@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from headway.data import tables
 from headway.data.corpus import Pair, read_pairs
-from headway.data.tables import has_header, header_remark, parquet_pairs, tsv_pairs
+from headway.data.tables import column_names, header_remark, parquet_pairs, tsv_pairs
 from headway.errors import ConfigError, DataError, MissingExtraError
 
 from .files import ENDINGS, compress, write
@@ -235,13 +235,15 @@ def test_a_first_line_that_names_the_columns_is_no_pair(tmp_path: Path) -> None:
     path.write_text("id\ten\taf\n1\tyes\tja\n")
     languages = "en", "af"
     assert list(tsv_pairs(path, 1, 2, languages)) == [("yes", "ja")]
-    assert has_header(path, (1, 2), languages)
+    usual = ("source", "target")
+    assert column_names(path, (1, 2), usual, languages) == ("en", "af")
     path.write_text("yes\tja\nen\taf\n")
     assert list(tsv_pairs(path, 0, 1, languages)) == [("yes", "ja"), ("en", "af")]
-    assert not has_header(path, (0, 1), languages)
-    assert not has_header(path, (0, 2), languages)
-    assert not has_header("hf://x/y.tsv", (0, 1), languages)
-    assert has_header(tmp_path / "x.csv", (0, 1), languages)
+    for columns in ((0, 1), (0, 2)):
+        assert column_names(path, columns, usual, languages) == ("", "")
+    assert column_names("hf://x/y.tsv", (0, 1), usual, languages) == ("", "")
+    table = write(tmp_path / "x.csv", "id;af;en-US\n")
+    assert column_names(table, (0, 1), usual, languages) == ("en-US", "af")
 
 
 @pytest.mark.parametrize("row", ["no\tit", "hi\tso", "am\tmy"])
@@ -249,7 +251,7 @@ def test_words_that_are_codes_of_languages_are_a_pair(tmp_path: Path, row: str) 
     path = write(tmp_path / "x.tsv", f"{row}\nyes\tja\n")
     usual = ("source", "target")
     assert list(tsv_pairs(path)) == [tuple(row.split("\t")), ("yes", "ja")]
-    assert not has_header(path, (0, 1), usual)
+    assert column_names(path, (0, 1), usual, usual) == ("", "")
     remark = header_remark(path, (0, 1), usual, usual)
     assert f"the first line ({row.replace(chr(9), ', ')}) is read as a pair" in remark
     assert "data.source_language" in remark
@@ -263,8 +265,6 @@ def test_a_first_line_that_names_the_columns_is_said(tmp_path: Path) -> None:
     assert "the first line names the columns (af, en) and is no pair" in remark
     assert "counted from the next one" in remark
     assert "exchange data.source_column" not in remark
-    counted = header_remark(path, (0, 1), usual, ("af", "en"), counted=True)
-    assert "counted from it on" in counted
     assert "exchange data.source_column" in header_remark(path, (0, 1), usual, ("en", "af"))
     path.write_text("ja\tyes\n")
     assert header_remark(path, (1, 0), usual, usual) == (
@@ -274,4 +274,7 @@ def test_a_first_line_that_names_the_columns_is_said(tmp_path: Path) -> None:
     assert header_remark(path, (0, 1), usual, usual) == ""
     (tmp_path / "x.csv").write_text("af;en\nja;yes\n")
     remark = header_remark(tmp_path / "x.csv", (0, 1), usual, ("en", "af"))
-    assert remark.endswith("the source is column 'en', the target is column 'af'.")
+    assert remark.endswith(
+        "the source is column 'en', the target is column 'af'; lines are counted from the first "
+        "row below these names."
+    )

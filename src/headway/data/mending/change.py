@@ -12,7 +12,8 @@ class Change:
     """A pair that was repaired or dropped, or that is kept with a finding."""
 
     line: int
-    """The line of the pair in its file, counted from 1; the line of the source if targets moved."""
+    """The line of the pair in its file, counted from 1 as `headway check` does; the line of the
+    source if targets moved."""
     id: str
     """The id of the finding."""
     before: Pair

@@ -1,4 +1,4 @@
-"""The input of a cleaning: its pairs, its languages, and the line of its first pair."""
+"""The input of a cleaning: its pairs and its languages."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from headway.data.corpus import Pair, iterate_pairs, iterate_parallel, read_sent
 from headway.data.headers import USUAL_FIELDS
 from headway.data.languages import is_language
 from headway.data.mending.rounds import MendedText
-from headway.data.tables import has_header, header_remark
+from headway.data.tables import header_remark
 from headway.data.tmx import tmx_languages
 
 Sides = tuple[str, str]
@@ -22,8 +22,6 @@ class PreparedInput:
     """Pairs that are about to be read."""
 
     pairs: Iterator[Pair]
-    first_line: int
-    """The line of the first pair: 2 if the first line of a table names its columns."""
     remarks: list[str]
 
 
@@ -35,18 +33,17 @@ def read_input(
     wanted: languages; an empty text is an unknown language.
     """
     languages = wanted[0] or USUAL_FIELDS[0], wanted[1] or USUAL_FIELDS[1]
-    first_line, remarks = 1, []
+    remarks: list[str] = []
     # A pipe can be read only once, so its first line is not inspected.
     if target is None and Path(source).is_file():
         if not any(wanted) and plain_name(source).endswith(".tmx"):
             languages = tmx_languages(source) or languages
             if languages != USUAL_FIELDS:
                 remarks = [f"{source}: the source is {languages[0]}, the target is {languages[1]}."]
-        first_line += has_header(source, columns, languages)
-        remark = header_remark(source, columns, fields, languages, counted=True)
+        remark = header_remark(source, columns, fields, languages)
         remarks += [remark] if remark else []
     pairs = iterate_pairs(source, target, columns, fields, languages)
-    return PreparedInput(pairs, first_line, remarks)
+    return PreparedInput(pairs, remarks)
 
 
 def chosen_languages(wanted: Sides, outputs: Sequence[Path]) -> Sides:

@@ -218,7 +218,7 @@ def clean_text(
         if remark := replaced([*writer.files, changes]):
             done.remarks.append(remark)
         pairs = unequal.pairs() if unequal else reading.pairs
-        for count, text in _mended(pairs, reading.first_line, choices, known):
+        for count, text in _mended(pairs, choices, known):
             if unequal:
                 unequal.check(text)
             if not done.pairs:  # the first block; empty input has none
@@ -295,10 +295,11 @@ def _nothing_left(done: CleanedText) -> DataError:
 
 
 def _mended(
-    pairs: Iterator[Pair], first_line: int, choices: Choices, held_out: HeldOutPairs | None
+    pairs: Iterator[Pair], choices: Choices, held_out: HeldOutPairs | None
 ) -> Iterator[tuple[int, MendedText]]:
     """Yield blocks of cleaned pairs, each with the number of pairs that were read for it."""
     seen = Seen()
+    first_line = 1
     while block := list(islice(pairs, AT_ONCE)):
         text = mend(block, first_line, choices, held_out)
         if choices.drops(_DUPLICATE):

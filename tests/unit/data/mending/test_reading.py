@@ -1,4 +1,4 @@
-"""The input of a cleaning: its languages, its first line, and files of unequal length."""
+"""The input of a cleaning: its languages, its columns, and files of unequal length."""
 
 from pathlib import Path
 
@@ -21,19 +21,22 @@ def _read(path: Path, text: str, wanted: tuple[str, str] = ("", "")):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "line", "remark"),
+    ("name", "text", "remark"),
     [
-        ("x.tsv", "yes\tja\n", 1, "the source is column 1 ('yes'), the target is column 2 ('ja')."),
-        ("x.tsv", "source\ttarget\nyes\tja\n", 2, "names the columns (source, target)"),
-        ("x.csv", "en;af\nyes;ja\n", 2, "the source is column 'en', the target is column 'af'."),
-        ("x.jsonl", '{"source": "yes", "target": "ja"}\n', 1, ""),
+        ("x.tsv", "yes\tja\n", "the source is column 1 ('yes'), the target is column 2 ('ja')."),
+        ("x.tsv", "source\ttarget\nyes\tja\n", "names the columns (source, target)"),
+        (
+            "x.csv",
+            "en;af\nyes;ja\n",
+            "the source is column 'en', the target is column 'af'; lines are",
+        ),
+        ("x.jsonl", '{"source": "yes", "target": "ja"}\n', ""),
     ],
 )
-def test_the_first_pair_is_in_the_line_behind_the_names_of_columns(
-    tmp_path: Path, name: str, text: str, line: int, remark: str
+def test_the_names_of_columns_are_no_pair(
+    tmp_path: Path, name: str, text: str, remark: str
 ) -> None:
     reading = _read(tmp_path / name, text)
-    assert reading.first_line == line
     assert list(reading.pairs) == [Pair("yes", "ja")]
     assert len(reading.remarks) == bool(remark)
     assert remark in "".join(reading.remarks)
@@ -43,7 +46,7 @@ def test_two_text_files_have_no_names_of_columns(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("source\n")
     (tmp_path / "b").write_text("target\n")
     reading = read_input(tmp_path / "a", tmp_path / "b", (0, 1), USUAL, ("", ""))
-    assert (reading.first_line, reading.remarks) == (1, [])
+    assert reading.remarks == []
     assert list(reading.pairs) == [Pair("source", "target")]
 
 

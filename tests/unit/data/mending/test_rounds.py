@@ -231,6 +231,16 @@ def test_decomposed_text_is_composed_and_its_repetitions_are_dropped() -> None:
     assert [(change.line, change.id) for change in kept.changes] == [(2, "duplicate-pairs")]
 
 
+def test_markup_of_decoded_codes_is_named_in_what_is_left_and_can_be_dropped() -> None:
+    pairs = [Pair("&lt;b&gt;하나&lt;/b&gt;", "one"), Pair("&lt;b&gt;둘", "<b>two")]
+    text = mend(pairs, 1, Choices())
+    assert text.pairs == [Pair("<b>하나</b>", "one"), Pair("<b>둘", "<b>two")]
+    assert text.left["markup-mismatch"] == 1
+    assert text.examples["markup-mismatch"] == [(1, text.pairs[0])]
+    assert remedy("markup-mismatch", Choices()) == "--drop empty,duplicates,markup-mismatch"
+    assert mend(pairs, 1, Choices.of(drop=["markup-mismatch"])).pairs == [Pair("<b>둘", "<b>two")]
+
+
 HELD_OUT = HeldOutPairs([Pair("abb", "acc"), Pair("ab", "ad")])
 
 
@@ -255,7 +265,8 @@ def _messy() -> list[list[Pair]]:
     plain = [Pair(f"a{'b' * n}", f"a{'c' * n}") for n in range(80)]
     damaged = [*plain, Pair("", "a"), Pair("a", ""), Pair("same", "same"), Pair("A b.", "a B")]
     damaged += [*(Pair(text, "x") for text in damages), *(Pair("x", text) for text in damages)]
-    damaged += [Pair("in 1998", "1989"), Pair("at www.a.org", "at b"), plain[3]]
+    damaged += [Pair("in 1998", "1989"), Pair("at www.a.org", "at b"), Pair("<b>so", "so far")]
+    damaged += [plain[3]]
     damaged += [Pair("a" * 90, "b"), Pair("b", "a" * 90)]
     damaged += [Pair(f"d{'e' * n}", "no translation") for n in range(20)]
     damaged += [Pair("no source", f"d{'e' * n}") for n in range(20)]
