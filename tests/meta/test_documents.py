@@ -61,9 +61,14 @@ def test_a_readme_has_at_most_400_words(name: str) -> None:
 
 def test_the_korean_readme_leads_to_korean_pages() -> None:
     text = (ROOT / "README.ko.md").read_text(encoding="utf-8")
-    links = set(re.findall(r"\]\(([^)#]*)", text)) - {"README.md", "src/headway/model"}
+    links = [link for link in re.findall(r"\]\(([^)#]*)", text) if link.startswith("docs/")]
     assert len(links) >= 5
     assert all(link.startswith(("docs/ko/", "docs/screens/ko/")) for link in links)
+
+
+def test_the_citation_names_this_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {headway.__version__}\n" in text
 
 
 def test_both_readmes_show_the_same_code_and_commands() -> None:
@@ -181,6 +186,17 @@ def test_every_deviation_marked_in_the_code_has_its_row() -> None:
         marked |= set(re.findall(r"Deviation \(([^)]+)\)", source))
         assert "Deviation:" not in source, path
     assert {"projection biases", "pre-norm"} <= marked <= rows
+
+
+@pytest.mark.parametrize("language", ["en", "ko"])
+@pytest.mark.parametrize(
+    "page", ["explain/deviations.md", "explain/promises.md", "reference/paper-map.md"]
+)
+def test_every_test_that_a_page_names_exists(language: str, page: str) -> None:
+    text = (ROOT / "docs" / language / page).read_text(encoding="utf-8")
+    names = re.findall(r"`([a-z_/]+/test_\w+\.py)`", text)
+    assert len(names) >= 10
+    assert [name for name in names if not (ROOT / "tests" / name).is_file()] == []
 
 
 @pytest.mark.parametrize("language", ["en", "ko"])

@@ -42,7 +42,8 @@ class TrainingConfig(Section):
     weight_decay: float = Field(default=0.0, ge=0)
     """Decoupled weight decay (AdamW); the paper has none."""
     label_smoothing: float = Field(default=0.1, ge=0, lt=1)
-    """Probability taken from the true token and spread over the vocabulary."""
+    """Probability taken from the true token and spread over all tokens except padding, the true one
+    included."""
     clip_norm: float | None = Field(default=None, gt=0)
     """Largest norm of the gradient; the paper has none."""
     not_finite: Literal["stop", "skip"] = "stop"
@@ -51,7 +52,7 @@ class TrainingConfig(Section):
     """`auto` is the faster one on this processor, measured once and remembered."""
     compile: bool = False
     """Compile the layers with torch.compile, and record whole passes on a CUDA GPU that trains
-    alone. On a CPU the extra `fast` is faster. Needs a C++ compiler, and Triton on a GPU."""
+    alone. On a CPU the kernels that Numba compiles are faster. Needs a C++ compiler, and Triton on a GPU."""
     validate_every_steps: int | None = Field(default=None, ge=1)
     """Updates between validations; once an epoch if unset."""
     validation_sentences: int = Field(default=200, ge=0)
