@@ -192,7 +192,7 @@ def test_every_deviation_marked_in_the_code_has_its_row() -> None:
 @pytest.mark.parametrize(
     "page", ["explain/deviations.md", "explain/promises.md", "reference/paper-map.md"]
 )
-def test_every_test_that_a_page_names_exists(language: str, page: str) -> None:
+def test_every_test_file_in_a_table_exists(language: str, page: str) -> None:
     text = (ROOT / "docs" / language / page).read_text(encoding="utf-8")
     names = re.findall(r"`([a-z_/]+/test_\w+\.py)`", text)
     assert len(names) >= 10

@@ -52,7 +52,8 @@ class TrainingConfig(Section):
     """`auto` is the faster one on this processor, measured once and remembered."""
     compile: bool = False
     """Compile the layers with torch.compile, and record whole passes on a CUDA GPU that trains
-    alone. On a CPU the kernels that Numba compiles are faster. Needs a C++ compiler, and Triton on a GPU."""
+    alone. On a CPU the kernels that Numba compiles are faster. Needs a C++ compiler, and Triton on
+    a GPU."""
     validate_every_steps: int | None = Field(default=None, ge=1)
     """Updates between validations; once an epoch if unset."""
     validation_sentences: int = Field(default=200, ge=0)

@@ -18,8 +18,8 @@ _REPORT = "report.json"  # of a finished run
 
 _SENTENCES = {
     "training": {
-        "en": "There is no trained demonstration yet. Training one now in {folder}: about 4 minutes "
-        "on 2 cores, once.",
+        "en": "There is no trained demonstration yet. Training one now in {folder}: about 4 "
+        "minutes on 2 cores, once.",
         "ko": "학습된 데모 모델이 아직 없습니다. 지금 {folder} 폴더에서 한 번만 학습합니다. "
         "코어 2개로 4분쯤 걸립니다.",
     },
