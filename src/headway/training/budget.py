@@ -99,6 +99,8 @@ class Costs:
     """All work after the last step and its validation, with one average of weights."""
     second_average: float = 0.0
     """An average of fewer snapshots, which is tried if more than two are averaged."""
+    start: float = 0.0
+    """Validation of the model that a fine-tune starts from."""
     updates: int = 0
     """Number of updates whose mean is `step`."""
 
@@ -198,7 +200,7 @@ def _room(seconds: float, costs: Costs, training: TrainingConfig) -> _Room:
 
     Fewer than ten steps are no run, and their number may be negative.
     """
-    fixed = costs.end + costs.compiling + _EARLY * costs.endless
+    fixed = costs.start + costs.compiling + _EARLY * costs.endless + costs.end
     left = seconds - fixed - costs.second_average
     validations = _VALIDATED * left / max(costs.validation, 1e-9)
     validations = math.floor(min(max(validations, _FEWEST_VALIDATIONS), _VALIDATIONS))

@@ -37,6 +37,8 @@ class Progress:
     best_score: float | None = None
     """Best validation score so far, in the sense of best_metric; lower is better."""
     best_step: int = 0
+    start: dict[str, Any] | None = None
+    """Loss and scores of the model that a fine-tune starts from, before its first step."""
     validations_since_best: int = 0
     snapshots: list[int] = field(default_factory=list)
     """Steps whose weights are kept for averaging, oldest first."""

@@ -110,7 +110,9 @@ def _measured(
     number_of_texts = sum(map(bool, (tried.valid_texts, tried.test_texts)))
     scoring = fixed * number_of_texts + sentence * len(texts)
     writing = _writing(bundle, folder)
-    validation = greedily + _loss_seconds(bundle, tried, sample, training.batch_tokens)
+    losses = _loss_seconds(bundle, tried, sample, training.batch_tokens)
+    validation = greedily + losses
+    start = losses if training.best_metric == "loss" else validation
     longer = (source + config.decoding.max_extra_pieces) / length - 1
     averaged = training.average_checkpoints * writing + validation
     return Costs(
@@ -121,6 +123,7 @@ def _measured(
         # Weights are averaged and validated, texts are translated, two bundles are written.
         end=averaged + 2 * writing + scoring + _CLOSING,
         second_average=averaged,
+        start=start if training.start_from else 0.0,
         updates=updates,
     )
 

@@ -18,6 +18,7 @@ from headway.saved_bundle import AVERAGED, BEST
 from headway.training.averaging import average_snapshots
 from headway.training.begin import BegunRun, RunContext
 from headway.training.described import described, figures
+from headway.training.run_folder import RunFolder
 from headway.training.shards import unfilled
 from headway.training.validation import ValidationResult
 
@@ -113,6 +114,28 @@ def _saved_best(context: RunContext) -> Bundle | None:
     except BundleError as error:  # which is no reason to lose the trained weights
         context.reporter.say(f"The best weights are not compared: {error.message}")
         return None
+
+
+def start_remark(weighed: Weighed, run: BegunRun, folder: RunFolder) -> str | None:
+    """Return a remark if no weights of a fine-tune do better than those that it started from."""
+    progress, metric = run.trainer.progress, run.config.training.best_metric
+    if progress.start is None:
+        return None
+    name = BEST if weighed.best_is_better or weighed.are_equal else AVERAGED
+    results = [ValidationResult(**progress.start), ValidationResult(**weighed.validation[name])]
+    start, tuned = (result.value(metric) for result in results)
+    if tuned < start:
+        return None
+    start, tuned = (
+        f"{result.loss:.4f}" if metric == "loss" else f"{result.scores[metric]:.2f} %"
+        for result in results
+    )
+    weights = f"best step, {progress.best_step:,}," if name == BEST else "averaged weights"
+    return (
+        f"The fine-tune did not help on validation text: the {metric} of the starting model, "
+        f"{folder.origin()['started_from']['bundle']}, is {start}, and that of the "
+        f"{weights} is {tuned}. Use the starting model."
+    )
 
 
 def save_both(

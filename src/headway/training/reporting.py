@@ -164,7 +164,9 @@ class Reporter:
         shown += [f"loss {values['loss']:.4f}", f"perplexity {values['perplexity']:.2f}"]
         shown += [f"{key} {value:.2f}" for key, value in values["scores"].items()]
         shown.append(f"{values['seconds'] / 60:.1f} min")
-        if values["best"]:
+        if not values["step"]:
+            shown.append("the starting model")
+        elif values["best"]:
             shown.append("best so far")
         self.say("  ".join(shown))
         self.samples(values["samples"])

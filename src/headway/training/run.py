@@ -28,7 +28,7 @@ from headway.training.described import today
 from headway.training.diagnosis import unlearned_remark
 from headway.training.distributed import is_alone, joined, own_device
 from headway.training.estimate import compare, comparison_in_words
-from headway.training.finishing import save_both, weigh
+from headway.training.finishing import save_both, start_remark, weigh
 from headway.training.picture import draw_losses
 from headway.training.reporting import Reporter
 from headway.training.rewritten import references_remark
@@ -127,6 +127,7 @@ def _how_to_begin_again(folder: RunFolder) -> str:
 def _finish(run: BegunRun, context: RunContext) -> dict[str, Any]:
     """Average, score, and write bundles, report and picture."""
     config, progress, texts = run.config, run.trainer.progress, run.texts
+    start = progress.start
     folder, reporter = context.folder, context.reporter
     weighed = weigh(run, context)
     name = BEST if weighed.best_is_better else AVERAGED
@@ -143,7 +144,7 @@ def _finish(run: BegunRun, context: RunContext) -> dict[str, Any]:
         "weights": name,
         "averaged_steps": weighed.averaged_steps,
         "validation_loss": weighed.validation[name]["loss"],
-        "validation": weighed.validation,
+        "validation": {**({"start": start} if start else {}), **weighed.validation},
         "scored_with": {
             "validation": {
                 "search": "greedy",
@@ -195,6 +196,9 @@ def _finish(run: BegunRun, context: RunContext) -> dict[str, Any]:
                 report["samples"] = [sample._asdict() for sample in shown]
     reporter.samples(report.get("samples", []))
     reporter.scores(_latest(report), again=True)
+    if remark := start_remark(weighed, run, folder):
+        report.setdefault("remarks", []).append(remark)
+        reporter.say(remark)
     save_both(weighed, report, config, context)
     folder.write_json(folder.report, report)
     draw_losses(folder.records(), folder.picture, reporter.say)

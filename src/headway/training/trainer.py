@@ -19,7 +19,7 @@ from headway.runtime.signals import stop_requests
 from headway.training.averaging import prune_snapshots, save_snapshot
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from headway.training.cuda_graphs import Limits
-from headway.training.described import best_so_far
+from headway.training.described import best_so_far, figures
 from headway.training.diagnosis import TrainingProblem, Validated
 from headway.training.distributed import World
 from headway.training.ema import WeightAverage
@@ -34,7 +34,7 @@ from headway.training.schedule import Schedule, paper_peak
 from headway.training.shards import divide, gathered
 from headway.training.stream import BatchGroup, BatchStream
 from headway.training.update import StepResult, TrainingStep
-from headway.training.validation import Validator
+from headway.training.validation import ValidationResult, Validator
 
 _GROUPS_AHEAD = 2
 
@@ -153,7 +153,7 @@ class Trainer:
         started = time.perf_counter() - self.progress.seconds
         try:
             if self.config.tensorboard and self.world.leads:
-                self.reporter.write_events(self.folder.tensorboard, self.progress.step)
+                self.reporter.write_events(self.folder.tensorboard, self.progress.step or -1)
             self.updates.look_at_text(self.text_findings)
             with (
                 stop_requests() as stop,
@@ -162,6 +162,7 @@ class Trainer:
             ):
                 if waiting is None:
                     waiting = stack.enter_context(contextlib.closing(WaitingThreads()))
+                self._validate_start()
                 while self._goes_on():
                     with clock.step():
                         group = next(groups)
@@ -280,6 +281,30 @@ class Trainer:
         due = group.ends_epoch if every is None else self.progress.step % every == 0
         return due or self._enough()
 
+    def _validate_start(self) -> None:
+        """Validate the model that a fine-tune starts from, before the first step.
+
+        Steps are compared with it in words alone: the weights that are kept, and patience, depend
+        on the steps.
+        """
+        progress = self.progress
+        if not self.config.start_from or progress.step:
+            return
+        began = time.perf_counter()
+        result = self.validator.deciding(
+            self._judged(), progress.precision, self.config.best_metric
+        )
+        progress.seconds += time.perf_counter() - began
+        progress.start = figures(result)
+        self._report_validation(result, best=True)
+        forget_peak(self.device)  # validation is no part of the estimate
+
+    def _beats_start(self, value: float) -> bool:
+        """Return True if the value of a step is lower than that of the starting model, if any."""
+        if self.progress.start is None:
+            return True
+        return not value >= ValidationResult(**self.progress.start).value(self.config.best_metric)
+
     def _validate(self) -> None:
         judged, progress = self._judged(), self.progress
         began = time.perf_counter()
@@ -302,6 +327,17 @@ class Trainer:
             save_snapshot(self.folder.checkpoints, progress.step, judged.model)
         progress.snapshots.append(progress.step)
         del progress.snapshots[: -(1 if self.average else self.config.average_checkpoints)]
+        self._report_validation(result, best=is_best and self._beats_start(score))
+        self.updates.look_at_validation(
+            Validated(result.loss, is_best, result.exchanged, result.same_output)
+        )
+        # Old weights go only after a checkpoint that no longer needs them.
+        self.save()
+        if self.world.leads:
+            prune_snapshots(self.folder.checkpoints, progress.snapshots)
+
+    def _report_validation(self, result: ValidationResult, *, best: bool) -> None:
+        progress = self.progress
         self.reporter.validation(
             {
                 "step": progress.step,
@@ -312,17 +348,10 @@ class Trainer:
                 "unit": "%",
                 "target_tokens": progress.target_tokens,
                 "seconds": round(progress.seconds, 1),
-                "best": is_best,
+                "best": best,
                 "samples": [sample._asdict() for sample in result.samples],
             }
         )
-        self.updates.look_at_validation(
-            Validated(result.loss, is_best, result.exchanged, result.same_output)
-        )
-        # Old weights go only after a checkpoint that no longer needs them.
-        self.save()
-        if self.world.leads:
-            prune_snapshots(self.folder.checkpoints, progress.snapshots)
 
     def _judged(self) -> Bundle:
         """Return the bundle that is validated and kept: the moving average, if configured."""

@@ -85,25 +85,33 @@ class Validator:
         precision: of the loss, float32 or bfloat16; scores are those of float32.
         """
         bundle.model.eval()
-        scores: dict[str, float] = {}
         outputs = self._translations(bundle)
-        if self.texts:
-            scores = {
-                score.name: score.value
-                for score in score_texts(
-                    [outputs[pair] for pair in self.texts],
-                    [pair.target for pair in self.texts],
-                    self.metrics,
-                    self.bleu_tokenize,
-                )
-            }
         return ValidationResult(
             self._loss(bundle, self.encoded, precision),
-            scores,
+            self._scores(outputs, self.metrics) if self.texts else {},
             self._exchanged(bundle, precision),
             _same_output(outputs) if self.texts else None,
             tuple(Sample(*pair, outputs[pair]) for pair in self.samples),
         )
+
+    def deciding(self, bundle: Bundle, precision: str, metric: str) -> ValidationResult:
+        """Compute the loss, and this metric unless it is the loss; translate only for the metric.
+
+        metric: the one that chooses the best weights.
+        """
+        bundle.model.eval()
+        scores = {} if metric == "loss" else self._scores(self._translations(bundle), [metric])
+        return ValidationResult(self._loss(bundle, self.encoded, precision), scores)
+
+    def _scores(self, outputs: Mapping[Pair, str], metrics: Sequence[str]) -> dict[str, float]:
+        """Return the scores of the translations of the texts."""
+        scores = score_texts(
+            [outputs[pair] for pair in self.texts],
+            [pair.target for pair in self.texts],
+            metrics,
+            self.bleu_tokenize,
+        )
+        return {score.name: score.value for score in scores}
 
     def _translations(self, bundle: Bundle) -> dict[Pair, str]:
         """Return the greedy translations of the texts, or of the samples alone."""

@@ -17,9 +17,7 @@ from headway.decoding.translator import TextTranslator
 
 DOCS = Path(__file__).parents[3] / "docs"
 NAMES = ("constraints", "decoding", "faster", "results", "several-sentences")
-PAGES = {
-    name: (DOCS / "en" / "howto" / f"{name}.md").read_text(encoding="utf-8") for name in NAMES
-}
+PAGES = {name: (DOCS / "en" / "howto" / f"{name}.md").read_text(encoding="utf-8") for name in NAMES}
 ALL = "\n".join(PAGES.values())
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -71,6 +72,13 @@ def test_time_for_a_second_average_is_kept_only_where_there_is_one(
     costs = Costs(0.5, 0.0, validation, 3.0, 30.0, second_average=40.0)
     training = chosen(costs=costs).training
     assert (training.max_steps, training.average_checkpoints) == (steps, averaged)
+
+
+@given(start=st.floats(0, 200))
+def test_the_validation_of_the_starting_model_takes_its_time(start: float) -> None:
+    found = chosen(costs=replace(COSTS, start=start))
+    assert found.training == chosen(costs=replace(COSTS, end=COSTS.end + start)).training
+    assert found.training.max_steps <= chosen().training.max_steps - int(start)
 
 
 def test_the_time_of_validations_that_few_steps_leave_no_room_for_goes_to_steps() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from headway.config.run import load_run_config
+from headway.config.run import RunConfig, load_run_config
 from headway.data.batching import Batch
 from headway.runtime.openmp_spin import WaitingThreads
 from headway.training import costs
@@ -136,6 +136,40 @@ def test_what_a_translator_prepares_is_counted_once_a_text_and_not_for_each_sent
     validation = 7 + 0.01 * min(500, make_config().training.validation_sentences) + 1
     assert one.validation == pytest.approx(validation)
     assert one.end == pytest.approx(validation + 7 + 0.01 * 500 + 2)
+
+
+@pytest.mark.parametrize(
+    ("training", "seconds"),
+    [
+        ({}, 0.0),
+        ({"start_from": "old"}, 1.0),
+        ({"start_from": "old", "best_metric": "chrf"}, 1 + 7 + 0.01 * 2),
+    ],
+    ids=["new", "loss", "score"],
+)
+def test_the_start_of_a_fine_tune_is_translated_only_for_a_score(
+    make_config: MakeConfig,
+    tmp_path: Path,
+    quiet: Reporter,
+    monkeypatch: pytest.MonkeyPatch,
+    training: dict[str, str],
+    seconds: float,
+) -> None:
+    starts: list[float] = []
+    measure = costs.measure_costs
+
+    def measured(tried: costs.Tried, config: RunConfig, *others: Any) -> Costs:
+        tuned = config.model_copy(update={"training": config.training.replace(training)})
+        starts.append(measure(tried, tuned, *others).start)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(costs, "_translating", lambda *_: (7.0, 0.01))
+    monkeypatch.setattr(costs, "_loss_seconds", lambda *_: 1.0)
+    monkeypatch.setattr(costs, "measure_costs", measured)
+    with pytest.raises(KeyboardInterrupt):
+        train(make_config(), tmp_path / "run", reporter=quiet, minutes=1)
+
+    assert starts == [pytest.approx(seconds)]
 
 
 class Clock:

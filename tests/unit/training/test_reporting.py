@@ -97,6 +97,17 @@ def test_a_validation_is_printed_and_recorded(tmp_path: Path) -> None:
         assert part in line
 
 
+def test_a_validation_before_the_first_step_is_called_the_starting_model(tmp_path: Path) -> None:
+    reporter, text = make()
+    reporter.start(tmp_path / "m", 0, 200)
+
+    reporter.validation(VALIDATION | {"step": 0})
+
+    line = text.getvalue().splitlines()[0]
+    assert line.startswith("step 0 ")
+    assert line.endswith("the starting model")
+
+
 def test_a_diagnosis_is_printed_and_recorded(tmp_path: Path) -> None:
     reporter, text = make()
     reporter.start(tmp_path / "m", 0, 200)

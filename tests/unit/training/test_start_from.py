@@ -1,5 +1,6 @@
 """A fine-tune begins exactly where the other model ended, and from then on stands alone."""
 
+import contextlib
 import dataclasses
 import json
 import os
@@ -24,10 +25,12 @@ from headway.training.check import check_run
 from headway.training.prepare import build_bundle
 from headway.training.reporting import Reporter
 from headway.training.run import train
+from headway.training.run_folder import RunFolder
 from headway.training.start_from import Start, grow, inherit, open_start
 from headway.training.tensor_file import read_tensors
 from headway.training.trainer import Trainer
 from headway.training.update import StepResult
+from headway.training.validation import ValidationResult, Validator
 
 MakeConfig = Callable[..., RunConfig]
 MakeStart = Callable[..., Path]
@@ -285,6 +288,17 @@ def test_a_table_with_rows_for_no_piece_is_refused(
         open_start(fine_tune(path))
 
 
+class Silent(Reporter):
+    """Keep the sentences instead of printing them."""
+
+    def __init__(self) -> None:
+        super().__init__(quiet=True)
+        self.sentences: list[str] = []
+
+    def say(self, message: str) -> None:
+        self.sentences.append(message)
+
+
 class StoppingReporter(Reporter):
     """Press Ctrl-C, or break, after a certain update."""
 
@@ -384,6 +398,129 @@ def test_a_run_begins_with_the_weights_and_says_where_it_came_from(
     kept = load_run_config(result.folder / "config.toml")
     assert (kept.model.d_model, kept.model.dropout) == (14, 0.2)
     assert json.loads((result.folder / "data.json").read_text())["started_from"]["checksum"]
+
+
+@pytest.mark.usefixtures("no_picture")
+@pytest.mark.parametrize(
+    ("metric", "rate", "helps"),
+    [("loss", 0.02, True), ("loss", 30.0, False), ("chrf", 30.0, False)],
+)
+def test_a_fine_tune_that_gets_worse_says_so_and_names_its_start(
+    make_config: MakeConfig,
+    fine_tune: Callable[..., RunConfig],
+    tmp_path: Path,
+    metric: str,
+    rate: float,
+    helps: bool,
+) -> None:
+    training = {"best_metric": metric, "learning_rate": 0.02, "max_steps": 4, "warmup_steps": 1}
+    base = train(make_config(training=training), tmp_path / "base", reporter=Silent())
+    said = Silent()
+    config = fine_tune(tmp_path / "base", training=training | {"learning_rate": rate})
+
+    tuned = train(config, tmp_path / "tuned", reporter=said)
+
+    start = tuned.report["validation"]["start"]
+    before = base.report["validation"][base.report["weights"]]
+    assert start["loss"] == before["loss"]  # the same pairs, and the same weights
+    assert start["scores"] == ({} if metric == "loss" else {"chrf": before["scores"]["chrf"]})
+    first = RunFolder(tuned.folder).records()[0]
+    assert (first["kind"], first["step"], first["loss"]) == ("validation", 0, start["loss"])
+    remarks = _of_no_help(said.sentences)
+    assert remarks == _of_no_help(tuned.report.get("remarks", []))
+    assert bool(remarks) is not helps
+    assert any("best so far" in sentence for sentence in said.sentences) is helps
+    for remark in remarks:
+        figures = [
+            f"{of['loss']:.4f}" if metric == "loss" else f"{of['scores']['chrf']:.2f} %"
+            for of in (start, tuned.report["validation"]["best"])
+        ]
+        assert remark == (
+            f"The fine-tune did not help on validation text: the {metric} of the starting model, "
+            f"{base.bundle}, is {figures[0]}, and that of the best step, 4, is {figures[1]}. Use "
+            "the starting model."
+        )
+
+
+def _of_no_help(sentences: Sequence[str]) -> list[str]:
+    return [sentence for sentence in sentences if "did not help" in sentence]
+
+
+@pytest.mark.usefixtures("no_picture")
+@pytest.mark.parametrize(("averaged", "figure"), [(2.0, None), (3.5, "3.5000")])
+def test_averaged_weights_that_do_better_than_the_start_need_no_remark(
+    make_start: MakeStart,
+    fine_tune: Callable[..., RunConfig],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    averaged: float,
+    figure: str | None,
+) -> None:
+    for name, loss in {"deciding": 3.0, "__call__": 4.0}.items():
+        result = ValidationResult(loss, {})
+        monkeypatch.setattr(Validator, name, lambda *_, result=result: result)
+    of_average = ValidationResult(averaged, {})
+    monkeypatch.setattr(Validator, "alone", lambda _: lambda *_: of_average)
+    said, config = (
+        Silent(),
+        fine_tune(make_start(), training={"max_steps": 2, "validate_every_steps": 1}),
+    )
+
+    train(config, tmp_path / "run", reporter=said)
+
+    remarks = _of_no_help(said.sentences)
+    assert len(remarks) == bool(figure)
+    assert all(f"that of the averaged weights is {figure}." in remark for remark in remarks)
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_resuming_a_fine_tune_does_not_validate_its_start_again(
+    make_start: MakeStart,
+    fine_tune: Callable[..., RunConfig],
+    tmp_path: Path,
+    quiet: Reporter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    validated: list[str] = []
+    deciding = Validator.deciding
+
+    def counted(self: Validator, *options: Any) -> ValidationResult:
+        validated.append("start")
+        return deciding(self, *options)
+
+    monkeypatch.setattr(Validator, "deciding", counted)
+    config = fine_tune(make_start(), training={"max_steps": 2, "validation_sentences": 0})
+    whole = train(config, tmp_path / "whole", reporter=quiet)
+    assert len(validated) == 1
+    # After a crash before its first step is saved, a run makes everything again.
+    for crash, times in ((False, 1), (True, 2)):
+        validated.clear()
+        folder = tmp_path / f"crash-{crash}"
+        with contextlib.suppress(InterruptedError):
+            train(config, folder, reporter=StoppingReporter(1, crash=crash))
+        resumed = train(None, folder, resume=True, reporter=quiet)
+        assert len(validated) == times
+        steps = [record["step"] for record in RunFolder(folder).records()]
+        assert steps.count(0) == 1
+        assert resumed.report["validation"] == whole.report["validation"]
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_a_start_that_is_validated_again_is_one_point_in_tensorboard(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig], tmp_path: Path, quiet: Reporter
+) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    training = {"max_steps": 2, "tensorboard": True, "validation_sentences": 0}
+    config = fine_tune(make_start(), training=training)
+    with pytest.raises(InterruptedError):
+        train(config, tmp_path / "run", reporter=StoppingReporter(1, crash=True))
+    train(None, tmp_path / "run", resume=True, reporter=quiet)
+
+    events = EventAccumulator(str(tmp_path / "run" / "tensorboard"))
+    events.Reload()
+    assert [event.step for event in events.Scalars("validation/loss")] == [0, 2]
 
 
 def test_a_model_that_is_not_there_leaves_no_folder(

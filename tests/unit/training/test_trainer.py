@@ -25,6 +25,7 @@ from headway.training import objective as objective_module
 from headway.training import trainer as trainer_module
 from headway.training import validation as validation_module
 from headway.training.averaging import snapshot_path
+from headway.training.checkpoint import Progress
 from headway.training.compiling import CompiledLayers
 from headway.training.distributed import World
 from headway.training.loss import LossSums
@@ -50,6 +51,9 @@ class ScriptedValidator:
 
     def __call__(self, bundle: Bundle, precision: str) -> ValidationResult:
         return ValidationResult(self.losses.pop(0), {"bleu": -self.losses[0] if self.losses else 0})
+
+    def deciding(self, bundle: Bundle, precision: str, metric: str) -> ValidationResult:
+        return self(bundle, precision)
 
 
 class HookedReporter(Reporter):
@@ -297,6 +301,49 @@ def test_the_best_weights_are_kept(make: Callable[..., Trainer]) -> None:
     best = load_bundle(trainer.folder.best)
     expected, _ = read_tensors(snapshot_path(trainer.folder.checkpoints, 4))
     for name, parameter in best.model.named_parameters():
+        assert torch.equal(parameter, expected[name])
+
+
+def test_a_fine_tune_is_compared_with_its_start_and_trains_as_without_that(
+    make: Callable[..., Trainer], bundle: Bundle
+) -> None:
+    drawn = {name: tensor.clone() for name, tensor in bundle.model.state_dict().items()}
+    losses = [7.0, 5.0, 6.0, 4.0, 4.5]
+    runs: list[tuple[dict[str, torch.Tensor], Progress, list[bool]]] = []
+    for start in ({}, {"start_from": "old"}):
+        bundle.model.load_state_dict(drawn)
+        trainer = make([5.0, *losses] if start else losses, patience=2, **start)
+        trainer.folder.forget_metrics_after(-1)
+        trainer.run()
+        weights = {name: tensor.clone() for name, tensor in bundle.model.state_dict().items()}
+        records = [r for r in trainer.folder.records() if r["kind"] == "validation"]
+        assert [record["step"] for record in records] == [0] * len(start) + [2, 4, 6, 8, 9]
+        runs.append((weights, trainer.progress, [record["best"] for record in records]))
+
+    (weights, progress, best), (tuned, compared, best_of_all) = runs
+    assert best == [True, True, False, True, False]
+    # The loss of step 4 is that of the start, so it is no better.
+    assert best_of_all == [True, False, False, False, True, False]
+    assert (compared.start, progress.start) == ({"loss": 5.0, "scores": {"bleu": -7.0}}, None)
+    for name, tensor in weights.items():
+        assert torch.equal(tuned[name], tensor)
+    for name in ("step", "best_score", "best_step", "validations_since_best", "snapshots"):
+        assert getattr(compared, name) == getattr(progress, name)
+
+
+@pytest.mark.parametrize(("start", "beaten"), [(1.0, False), (math.nan, True)])
+def test_weights_that_never_beat_the_start_are_kept_all_the_same(
+    make: Callable[..., Trainer], start: float, beaten: bool
+) -> None:
+    trainer = make([start, 3.0, 2.0], start_from="old", max_steps=3)
+
+    trainer.run()
+
+    best = [record["best"] for record in trainer.folder.records() if "best" in record]
+    assert best == [True, beaten, beaten]
+    assert trainer.progress.best_step == 3
+    expected, _ = read_tensors(snapshot_path(trainer.folder.checkpoints, 3))
+    for name, parameter in load_bundle(trainer.folder.best).model.named_parameters():
         assert torch.equal(parameter, expected[name])
 
 

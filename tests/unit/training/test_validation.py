@@ -62,6 +62,21 @@ def test_scores_are_those_of_greedy_translations(bundle: Bundle, pairs: list[Enc
     assert result.scores == {score.name: score.value for score in expected}
 
 
+def test_what_decides_has_the_same_figures_and_translates_for_a_score_alone(
+    bundle: Bundle, pairs: list[EncodedPair], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    validator = make_validator(pairs, TEXTS)
+    whole = validator(bundle, "float32")
+    bundle.model.train()
+
+    chrf = validator.deciding(bundle, "float32", "chrf")
+    monkeypatch.setattr(Validator, "_translations", lambda *_: pytest.fail("translated"))
+    loss = validator.deciding(bundle, "float32", "loss")
+
+    assert loss == ValidationResult(whole.loss, {})
+    assert chrf == ValidationResult(whole.loss, {"chrf": whole.scores["chrf"]})
+
+
 def test_dropout_is_off_and_nothing_random_is_drawn(
     bundle: Bundle, pairs: list[EncodedPair]
 ) -> None:
