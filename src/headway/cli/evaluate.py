@@ -23,6 +23,7 @@ _NOTES = {
     "incomplete": "the output limit ended {translations}.",
     "empty": "{translations} {are} empty, although the source has text.",
     "unknown": "{sentences} {have} text that is unknown to the vocabulary.",
+    "deleted": "{sentences} {have} characters that the tokenizer deletes.",
     "several_sentences": "source lines with several sentences, each translated as one: {count:,}. "
     "headway translate splits them; to score that, write with its --out and give --hypothesis.",
 }

@@ -2,7 +2,7 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from headway.cli.source_scripts import SourceScripts, language_of_sources
 from headway.counted import counted
@@ -11,13 +11,14 @@ from headway.decoding.translation import StreamEnd, Translation
 from headway.errors import shown
 
 _EACH = 5  # notes of a kind that are printed; more would hide the others
-_EXAMPLES = 5  # of characters or words unknown to the vocabulary
+_EXAMPLES = 5  # of characters or words that the vocabulary lacks or the tokenizer deletes
 _FEWEST_LINES = 10  # lines, below which nothing is said about most of them
 _MOST = 0.5  # share of the lines with text
 _KINDS = {
     "parts": ("were too long and were translated in parts", "num_parts"),
     "incomplete": ("were ended by the output limit", "complete"),
     "unknown": ("have text that is unknown to the vocabulary", "unknown_pieces"),
+    "deleted": ("have characters that the tokenizer deletes", "deleted_characters"),
     "empty": ("have empty translations or empty parts", "empty_parts"),
     "unfamiliar": ("are beyond what this model knows", "unfamiliar_parts"),
 }
@@ -74,10 +75,10 @@ class LineNotes:
             yield "incomplete", "the output limit ended the translation; it may lack its end"
         if result.unknown_pieces:
             texts = self.bundle.source_tokenizer.unknown_texts(sentence)
-            unknown = [shown(text) for text in dict.fromkeys(texts)]
-            more = f" and {len(unknown) - _EXAMPLES} more" if len(unknown) > _EXAMPLES else ""
-            listed = ", ".join(unknown[:_EXAMPLES])
-            yield "unknown", f"unknown to the vocabulary: {listed}{more}"
+            yield "unknown", f"unknown to the vocabulary: {_listed(texts)}"
+        if result.deleted_characters:
+            texts = self.bundle.source_tokenizer.deleted_texts(sentence)
+            yield "deleted", f"deleted by the tokenizer: {_listed(texts)}"
         if result.empty_parts == result.num_parts:
             if not isinstance(result, StreamEnd):  # the reader of a stream has seen it
                 yield "empty", "the translation is empty"
@@ -101,3 +102,10 @@ class LineNotes:
 
     def _say(self, note: str) -> None:
         print(f"Note: {note}", file=sys.stderr)
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """Return the first few of these texts, each once."""
+    listed = [shown(text) for text in dict.fromkeys(texts)]
+    more = f" and {len(listed) - _EXAMPLES} more" if len(listed) > _EXAMPLES else ""
+    return ", ".join(listed[:_EXAMPLES]) + more

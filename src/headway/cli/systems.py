@@ -159,14 +159,11 @@ def _counts(
     pairs: Sequence[Pair], translations: Sequence[Translation], requests: RequestMaker
 ) -> dict[str, int]:
     """Return the numbers of remarkable translations and sources, by the names of notes."""
-    lost = [
-        not translation.text.strip() and bool(requests.parts(pair.source))
-        for pair, translation in zip(pairs, translations, strict=True)
-    ]
     return {
         "split": sum(translation.num_parts > 1 for translation in translations),
         "incomplete": sum(not translation.complete for translation in translations),
-        "empty": sum(lost),
+        "empty": sum(t.empty_parts == t.num_parts for t in translations),
         "unknown": sum(bool(translation.unknown_pieces) for translation in translations),
+        "deleted": sum(bool(translation.deleted_characters) for translation in translations),
         "several_sentences": sum(requests.count_sentences(pair.source) > 1 for pair in pairs),
     }

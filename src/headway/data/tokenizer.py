@@ -11,6 +11,7 @@ import io
 import os
 import re
 import struct
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
@@ -66,6 +67,7 @@ class Tokenizer:
         self._data = bytes(data)
         self._processor = _load(self._data)
         self._kind: Kind = _read_kind(self._data)
+        self._is_deleted: dict[str, bool] = {}  # by character, as far as texts had them
         first = tuple(self._processor.id_to_piece(i) for i in range(min(4, len(self))))
         if first != SPECIAL_PIECES:
             raise TokenizerError(
@@ -198,6 +200,29 @@ class Tokenizer:
         unknown = (piece.split(_SPACE) for i, piece in cut if i == UNK_ID)
         words = (word for piece in unknown for word in (piece if any(piece) else [_SPACE]) if word)
         return list(words if self.kind == "word" else chain.from_iterable(words))
+
+    def deleted_texts(self, text: str) -> list[str]:
+        r"""Return the characters of a text that normalization deletes, in order.
+
+        SentencePiece's `nmt` rules delete control characters, U+FFFD and `▁`, or put a space in
+        their place. Spaces are not counted, and neither are marks of Unicode's category Cf, such as
+        U+200B, U+FEFF or marks of direction: they have no text of their own. A lone surrogate is
+        U+FFFD.
+        """
+        text = encodable(text)
+        deleted = {character for character in set(text) if self._deletes(character)}
+        return [character for character in text if character in deleted] if deleted else []
+
+    def _deletes(self, character: str) -> bool:
+        """Return True if normalization leaves nothing of a character that is text."""
+        if (known := self._is_deleted.get(character)) is not None:
+            return known
+        is_text = not character.isspace() and unicodedata.category(character) != "Cf"
+        # Between letters, because normalization may strip a space at an end.
+        nothing = (self.normalize("ab"), self.normalize("a b"))
+        is_deleted = is_text and self.normalize(f"a{character}b") in nothing
+        self._is_deleted[character] = is_deleted
+        return is_deleted
 
     def _checked(self, ids: Iterable[int]) -> list[int]:
         """Return ids as plain numbers; TokenizerError for one outside the vocabulary."""

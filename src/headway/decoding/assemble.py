@@ -45,6 +45,11 @@ class JoinedText:
         return added
 
 
+def is_lost(bundle: Bundle, text: str) -> bool:
+    """Return True if a text without parts had more than spaces or a tag: all of it was deleted."""
+    return bool(text.strip()) and text.strip() not in bundle.tags
+
+
 class TranslationBuilder:
     """Make one translation of the hypotheses for the parts of a text."""
 
@@ -57,6 +62,7 @@ class TranslationBuilder:
 
     def join(
         self,
+        text: str,
         parts: Sequence[Part],
         hypotheses: Sequence[Sequence[Hypothesis]],
         attend: Attend | None = None,
@@ -64,12 +70,17 @@ class TranslationBuilder:
     ) -> Translation:
         """Join the hypotheses of each part, best first; without parts the translation is blank.
 
-        attend: returns the attention of each hypothesis; None leaves out attention and alignment.
+        text: the source, whose parts these are. attend: returns the attention of each hypothesis;
+        None leaves out attention and alignment.
         source_words: the word of each piece of each part, needed with attend.
         """
         if not parts:
             blank = ScoredText("", 0.0, 0.0, ())
-            return Translation("", 0.0, (), (blank,) * self.n_best)
+            return Translation(
+                "", 0.0, (), (blank,) * self.n_best,
+                empty_parts=int(is_lost(self.bundle, text)),
+                deleted_characters=len(self.source.deleted_texts(text)),
+            )  # fmt: skip
         combined = self._drawn(hypotheses) if self.drawn else self._best(hypotheses)
         attended: list[tuple[_PartAttention, ...]] = [()] * len(combined)
         if attend:
@@ -96,6 +107,7 @@ class TranslationBuilder:
             unknown_pieces=sum(self.source.unknown_count(part.ids) for part in parts),
             empty_parts=sum(not text.strip() for text in written[0]),
             unfamiliar_parts=unfamiliar_parts(self.bundle, parts, combined[0]),
+            deleted_characters=len(self.source.deleted_texts(text)),
         )
 
     def _drawn(self, samples: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:

@@ -18,7 +18,7 @@ from headway.decoding.glossary import Glossary
 from headway.decoding.options import SearchOptions
 from headway.decoding.parts import Part, cut_text, part_texts, word_numbers
 from headway.decoding.request import Request
-from headway.errors import ConfigError, require_type
+from headway.errors import ConfigError, require_type, shown
 
 
 class RequestMaker:
@@ -231,6 +231,11 @@ class RequestMaker:
             raise ConfigError(
                 f"The {what} {text!r} has no pieces in the vocabulary.",
                 "Use words that the model can write, or leave it out.",
+            )
+        if deleted := self.bundle.target_tokenizer.deleted_texts(text):
+            raise ConfigError(
+                f"The {what} {text!r} has {shown(deleted[0])}, which the tokenizer deletes.",
+                "Leave it out.",
             )
         if unknown := self.bundle.target_tokenizer.unknown_count(ids):
             raise ConfigError(

@@ -63,9 +63,11 @@ class Translation:
     unknown_pieces: int = 0
     """The number of source pieces, of all parts, that the vocabulary does not have."""
     empty_parts: int = 0
-    """The number of parts whose translation has no text."""
+    """The number of parts whose translation has no text; 1 if nothing is left of the source."""
     unfamiliar_parts: int = 0
     """The number of parts unlike the text that the model knows; 0 for an uncalibrated bundle."""
+    deleted_characters: int = 0
+    """The number of source characters that the tokenizer deletes (`Tokenizer.deleted_texts`)."""
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
@@ -88,6 +90,7 @@ class StreamEnd:
     unknown_pieces: int
     empty_parts: int
     unfamiliar_parts: int = 0
+    deleted_characters: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any, Self, overload
 import torch
 
 from headway.bundle import Bundle, Change, load_bundle, load_mapped_bundle, summary
-from headway.decoding.assemble import JoinedText, TranslationBuilder
+from headway.decoding.assemble import JoinedText, TranslationBuilder, is_lost
 from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
 from headway.decoding.build_engine import EngineName, PrecisionName, build_engine, computed_by
@@ -231,9 +231,9 @@ class TextTranslator:
             hypotheses = [next(results) for _ in its_parts]
             if attention:
                 words = self.requests.source_words(sentence, its_parts)
-                translations.append(builder.join(its_parts, hypotheses, attend, words))
+                translations.append(builder.join(sentence, its_parts, hypotheses, attend, words))
             else:
-                translations.append(builder.join(its_parts, hypotheses))
+                translations.append(builder.join(sentence, its_parts, hypotheses))
         return translations[0] if isinstance(text, str) else translations
 
     @_foreign_names_hinted
@@ -276,15 +276,17 @@ class TextTranslator:
                 yield joined.add(fragment, joint)
                 joint = None
             joined.add("", joint)
-        unknown_count = self.bundle.source_tokenizer.unknown_count
+        tokenizer = self.bundle.source_tokenizer
         written = [self.bundle.target_tokenizer.decode(hypothesis.ids) for hypothesis in best]
         return StreamEnd(
             num_parts=max(1, len(parts)),  # a blank text has none, but counts as one
             num_sentences=max(1, len({part.sentence for part in parts})),
             complete=all(hypothesis.complete for hypothesis in best),
-            unknown_pieces=sum(unknown_count(part.ids) for part in parts),
-            empty_parts=sum(not text.strip() for text in written),
+            unknown_pieces=sum(tokenizer.unknown_count(part.ids) for part in parts),
+            empty_parts=sum(not target.strip() for target in written)
+            or int(not parts and is_lost(self.bundle, text)),
             unfamiliar_parts=unfamiliar_parts(self.bundle, parts, best),
+            deleted_characters=len(tokenizer.deleted_texts(text)),
         )
 
     @_foreign_names_hinted
@@ -323,7 +325,7 @@ class TextTranslator:
             Alternative(
                 self.bundle.target_tokenizer.piece(piece),
                 probability,
-                builder.join(parts, [hypotheses]),
+                builder.join(text, parts, [hypotheses]),
             )
             for (piece, probability), hypotheses in zip(choices, best, strict=True)
         ]
@@ -366,7 +368,7 @@ class TextTranslator:
             tuple(recorder.nodes),
             tuple(recorder.steps),
             tuple(recorder.ranking),
-            TranslationBuilder(self.bundle, options).join(parts, [hypotheses]),
+            TranslationBuilder(self.bundle, options).join(text, parts, [hypotheses]),
         )
 
     def _check_ready(self) -> None:

@@ -10,7 +10,7 @@ from typing import Annotated, NamedTuple
 from fastapi import APIRouter, Depends
 from fastapi import Request as HttpRequest
 
-from headway.decoding.assemble import JoinedText
+from headway.decoding.assemble import JoinedText, is_lost
 from headway.decoding.options import SearchOptions
 from headway.decoding.parts import Joint, Part
 from headway.serving.failures import Json, RefusedError, told_as
@@ -44,6 +44,8 @@ class TextWish:
     """A checked text, and how to translate each of its sentences."""
 
     served: Served
+    source: str
+    """The whole text."""
     sentences: list[TextSentence]
     options: SearchOptions
     prefixes: list[str | None]
@@ -69,7 +71,7 @@ def text_wish(here: Here, body: ParagraphBody) -> TextWish:
         with told_as("prefix"):
             parts = requests.parts(texts[body.chosen].source)
             requests.make([parts], options, prefix=body.prefix)
-    return TextWish(served, texts, options, prefixes)
+    return TextWish(served, body.source, texts, options, prefixes)
 
 
 @router.post("/api/paragraph")
@@ -84,6 +86,10 @@ def sentences_of(served: Served, body: TextBody) -> list[TextSentence]:
     requests = served.translator.requests
     at_most = requests.sentences_a_part(body.split_sentences)
     parts = requests.parts(body.source, at_most=at_most)
+    if not parts and is_lost(served.translator.bundle, body.source):
+        raise RefusedError(
+            400, "The tokenizer deletes all characters of the text.", "Give other text.", "blank"
+        )
     if not parts:
         raise RefusedError(400, "The text is blank.", "Give a text to translate.", "blank")
     if len({part.sentence for part in parts}) == 1:
@@ -116,4 +122,7 @@ def answer(wish: TextWish) -> Json:
             "translation": text,
             "unfamiliar": translation.unfamiliar_parts > 0,
         })  # fmt: skip
-    return Json({"text": joined.text, "sentences": translated})
+    deleted = wish.served.translator.bundle.source_tokenizer.deleted_texts(wish.source)
+    return Json({
+        "text": joined.text, "sentences": translated, "deleted_characters": len(deleted),
+    })  # fmt: skip

@@ -329,6 +329,7 @@ def test_a_few_lines_in_another_script_than_in_training_are_remarked_on(
         ("incomplete", 1, "the output limit ended 1 translation."),
         ("unknown", 1, "1 sentence has text that is unknown to the vocabulary."),
         ("unknown", 3, "3 sentences have text that is unknown to the vocabulary."),
+        ("deleted", 2, "2 sentences have characters that the tokenizer deletes."),
         ("empty", 1, "1 translation is empty, although the source has text."),
         ("empty", 1200, "1,200 translations are empty, although the source has text."),
         ("blank_sources", 1, "1 source line is blank, although the reference has text."),

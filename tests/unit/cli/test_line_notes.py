@@ -62,6 +62,11 @@ def test_a_sentence_that_became_nothing_is_noted(notes: Notes) -> None:
             "have text that is unknown to the vocabulary; unknown_pieces of --json shows which",
         ),
         (
+            replace(PLAIN, deleted_characters=1),
+            "deleted by the tokenizer: '\\x07'",
+            "have characters that the tokenizer deletes; deleted_characters of --json shows which",
+        ),
+        (
             replace(PLAIN, complete=False),
             "the output limit ended the translation; it may lack its end",
             "were ended by the output limit; complete of --json shows which",
@@ -87,7 +92,7 @@ def test_a_sentence_that_became_nothing_is_noted(notes: Notes) -> None:
 def test_after_five_notes_of_a_kind_only_their_number_is_printed(
     notes: Notes, result: StreamEnd, single: str, summary: str
 ) -> None:
-    noted, plain = ("the cü cat", result), ("the cat", PLAIN)
+    noted, plain = ("the cü\x07 cat", result), ("the cat", PLAIN)
     five = [f"Note: line {line}: {single}." for line in range(2, 7)]
     assert notes([plain, *[noted] * 5, *[plain] * 20]) == five
     assert notes([plain, *[noted] * 8, *[plain] * 20]) == [

@@ -190,13 +190,18 @@ def test_nbest_prints_number_score_and_text(run, bundle_path: Path, tmp_path: Pa
 
 
 def test_json_says_what_happened_to_each_line(run, bundle_path: Path, tmp_path: Path) -> None:
-    source = _write(tmp_path / "in.txt", ["the cat", "ran far " * 20, "Q"])
-    _, out, _ = run("translate", bundle_path, source, "--json", "--nbest", 2)
+    source = _write(tmp_path / "in.txt", ["the cat", "ran far " * 20, "Q", "\ufffd", ""])
+    _, out, err = run("translate", bundle_path, source, "--json", "--nbest", 2)
 
-    short, long, unknown = (json.loads(line) for line in out.splitlines())
+    short, long, unknown, deleted, blank = (json.loads(line) for line in out.splitlines())
     assert short["num_parts"] == 1
     assert long["num_parts"] > 1
     assert unknown["unknown_pieces"] > 0
+    assert (deleted["deleted_characters"], deleted["empty_parts"]) == (1, 1)
+    assert (blank["deleted_characters"], blank["empty_parts"]) == (0, 0)
+    assert "line 4: deleted by the tokenizer: '\ufffd'." in err
+    assert "line 4: the translation is empty." in err
+    assert "line 5" not in err
     assert len(short["hypotheses"]) == 2
     assert short["text"] == short["hypotheses"][0]["text"]
 

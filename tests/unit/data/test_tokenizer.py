@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 import sentencepiece
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headway.data.encodable import encodable
 from headway.data.tokenizer import (
@@ -22,6 +24,7 @@ from headway.data.tokenizer import (
     START_ID,
     UNK_ID,
     Kind,
+    Normalization,
     Tokenizer,
     train_tokenizer,
 )
@@ -150,6 +153,34 @@ def test_what_is_unknown_are_characters_or_words(kind: Kind) -> None:
     found = tokenizer.unknown_texts("cat éê ê \ud800\r the éê")
     words = ["éê", "ê", "\ufffd\r", "éê"]
     assert found == (words if kind == "word" else list("".join(words)))
+
+
+TOKENIZER = trained()
+
+
+@given(st.text(max_size=20))
+def test_a_text_without_the_deleted_characters_has_none(text: str) -> None:
+    deleted = TOKENIZER.deleted_texts(text)
+    left = encodable(text)
+    for character in set(deleted):
+        assert TOKENIZER.normalize(character).strip() == ""
+        left = left.replace(character, " ")
+    assert TOKENIZER.deleted_texts(left) == []
+
+
+@pytest.mark.parametrize(
+    ("normalization", "deleted"),
+    [("nmt_nfkc", ["\x07", "\ufffd", "\ufffd", "▁"]), ("nfkc", ["▁"]), ("identity", ["▁"])],
+)
+def test_deleted_are_characters_with_text_that_normalization_leaves_out(
+    normalization: Normalization, deleted: list[str]
+) -> None:
+    tokenizer = trained(normalization=normalization)
+    # Spaces, marks without text, and what becomes another character are not deleted.
+    assert tokenizer.deleted_texts("c\x07at \ufffd\ud800▁ the") == deleted
+    assert (
+        tokenizer.deleted_texts(" \t\n\x0b\x1c\u2028\u3000 \u200b\ufeff\u200d\xad ½ e\u0301") == []
+    )
 
 
 def test_unknown_spaces_have_a_name() -> None:

@@ -5,7 +5,7 @@ import math
 import multiprocessing
 import pickle
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, Literal
@@ -18,6 +18,7 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
 from headway.data.tokenizer import END_ID, START_ID, Tokenizer, train_tokenizer
 from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.translation import StreamEnd
 from headway.decoding.translator import TextTranslator, load
 from headway.errors import BundleError, ConfigError, HeadwayError
 from headway.inspection.edit import zero
@@ -339,6 +340,40 @@ def test_unknown_pieces_of_the_source_are_counted(translator: TextTranslator) ->
     known, unknown = translator.translate(["I am a student.", "I am 龍 a 鬱 student."])
 
     assert (known.unknown_pieces, unknown.unknown_pieces) == (0, 2)
+
+
+def end_of(stream: Generator[str, None, StreamEnd]) -> StreamEnd:
+    while True:
+        try:
+            next(stream)
+        except StopIteration as ended:
+            return ended.value
+
+
+def test_characters_that_the_tokenizer_deletes_are_counted(translator: TextTranslator) -> None:
+    texts = ["I am\u200b a student.", "I \ufffd\ud800 am \x07a student.", "\ufffd", "\u200b", " "]
+
+    kept, *_, blank = results = translator.translate(texts)
+
+    assert [result.deleted_characters for result in results] == [0, 3, 1, 0, 0]
+    # Nothing is left of the third and fourth text; an empty line had nothing.
+    assert [result.empty_parts for result in results[2:]] == [1, 1, 0]
+    assert kept.unknown_pieces == blank.num_parts - 1 == 0
+    for text, result in zip(texts, results, strict=True):
+        end = end_of(translator.stream(text))
+        assert end.deleted_characters == result.deleted_characters
+        assert (end.empty_parts, end.num_parts) == (result.empty_parts, result.num_parts)
+    assert translator.search(texts[1]).translation.deleted_characters == 3
+
+
+@pytest.mark.parametrize(
+    "option", [{"prefix": "나\x07"}, {"terms": ["나\ufffd"]}, {"glossary": {"I": "나\x07"}}]
+)
+def test_text_that_must_occur_has_no_characters_that_the_tokenizer_deletes(
+    translator: TextTranslator, option: Any
+) -> None:
+    with pytest.raises(ConfigError, match=r"has '(\\x07|\ufffd)', which the tokenizer deletes"):
+        translator.translate("I am a student.", **option)
 
 
 def test_decomposed_hangul_is_translated_as_composed(translator: TextTranslator) -> None:

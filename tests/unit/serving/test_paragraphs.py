@@ -92,10 +92,16 @@ def test_a_prefix_belongs_to_the_chosen_sentence(client: TestClient) -> None:
 def test_a_text_without_a_sentence_or_too_long_or_with_a_choice_beyond_it_is_refused(
     client: TestClient,
 ) -> None:
+    for source, count in ((TEXT, 0), (f"{TEXT} \ufffd\x07", 2)):
+        answer = client.post("/api/paragraph", json={"source": source})
+        assert answer.json()["deleted_characters"] == count
     for route in ("sentences", "paragraph"):
         for source, status, code in ((" ", 400, "blank"), ("나는 " * 1000, 413, "too-long")):
             answer = client.post(f"/api/{route}", json={"source": source})
             assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+    answer = client.post("/api/paragraph", json={"source": "\ufffd\x07"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "blank")
+    assert answer.json()["error"]["message"] == "The tokenizer deletes all characters of the text."
     begun = {"source": TEXT, "prefix": "見", "chosen": 1}
     answer = client.post("/api/paragraph", json=begun)
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "prefix")
