@@ -34,6 +34,9 @@ def test_the_page_runs(
         exec(block, names)
 
     assert prepared
+    assert {"scores", "masked_scores", "weights", "heads", "output"} <= {*names["seen"].names()}
+    rows = names["seen"]["weights"].sum(-1)
+    torch.testing.assert_close(rows, torch.ones_like(rows))
     model = names["translator"].bundle.model
     feed_forward = model.encoder.layers[0].feed_forward
     assert isinstance(feed_forward, names["SquaredFeedForward"])

@@ -13,6 +13,7 @@ Array = NDArray[np.float64]
 # weights that were printed.
 PRODUCT = np.array([[110, 90, 80], [70, 99, 70], [90, 70, 100]], dtype=float)
 D_K = 64
+_D_MODEL = 512  # of 8 such heads
 VALUES = np.array([[67.85, 91.2, 0.13], [13.13, 63.1, 0.025], [12.12, 96.1, 43.4]])
 PUBLISHED_WEIGHTS = np.array([[0.90, 0.07, 0.03], [0.025, 0.95, 0.025], [0.21, 0.03, 0.76]])
 
@@ -61,6 +62,15 @@ EXERCISES = [
                 {
                     "en": "That is divided by d_k = 64. Divide by its square root, 8.",
                     "ko": "d_k = 64로 나눈 값입니다. 그 제곱근인 8로 나누세요.",
+                },
+            ),
+            Slip(
+                lambda: softmax(PRODUCT / math.sqrt(_D_MODEL))[_GOOD],
+                {
+                    "en": "That is divided by √512, the root of d_model. Divide by the root of "
+                    "d_k, the width of one head: √64 = 8.",
+                    "ko": "d_model의 제곱근 √512로 나눈 값입니다. 헤드 하나의 차원인 d_k의 제곱근, "
+                    "√64 = 8로 나누세요.",
                 },
             ),
             Slip(

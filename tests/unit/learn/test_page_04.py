@@ -41,6 +41,7 @@ def test_an_answer_with_the_digits_of_the_question_is_right(number: str, answer:
     [
         ("4.1", [0.21, 0.03, 0.76], "published"),
         ("4.1", [0.0000454, 2.1e-14, 0.99995], "without the division"),
+        ("4.1", [0.3368, 0.1392, 0.5240], "root of d_model"),
         ("4.1", [0.346, 0.269, 0.385], "divided by the sum of the scores"),
         ("4.2", 62.35, "published"),
         ("4.2", 31.03, "plain mean"),
