@@ -57,7 +57,8 @@ def prepare(
 ) -> PreparedRun:
     """Prepare a run on this device.
 
-    tokenizers: found or trained if unset. change: puts the user's own parts into the new model.
+    tokenizers: found or trained if unset; then the result's configuration has the size of the
+    vocabulary. change: puts the user's own parts into the new model.
     encoded_folder: where `keep_encoded` may have put the encoded pairs of this run. divided: the
     weights will be divided among processes, so the model stays on the CPU until then. reporter:
     shows progress. Raises ConfigError or DataError if text and settings do not fit together.
@@ -66,6 +67,7 @@ def prepare(
     if tokenizers is None:
         trained = find_tokenizers(config, texts, reporter)
         tokenizers, remarks = trained.sides, trained.remarks
+        config = trained.as_found(config)
     check_tokenizers(config, *tokenizers)
     encoded = encode_texts(
         texts,

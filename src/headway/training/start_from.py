@@ -109,12 +109,15 @@ def open_start(config: RunConfig, change: Change | None = None) -> Start | None:
 
 
 def inherit(config: RunConfig, begun: RunConfig) -> RunConfig:
-    """Complete the configuration of a fine-tune by the one that it began with.
+    """Complete the configuration of a run by the one that it began with.
 
-    So the file that began a run also continues it, without the trained model.
+    So the file that began a run also continues it: a fine-tune without the trained model, another
+    run with the size of the vocabulary that its text gave.
     """
     if not config.training.start_from:
-        return config
+        size = {"vocabulary_size": begun.tokenizer.vocabulary_size}
+        tokenizer = config.tokenizer.model_copy(update=_unset(config.tokenizer, size))
+        return config.model_copy(update={"tokenizer": tokenizer})
     return _filled(
         config,
         model=begun.model.model_dump(),

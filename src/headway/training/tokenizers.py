@@ -1,5 +1,6 @@
 """The tokenizers of a run: given, kept by an earlier run, or trained on the training text."""
 
+import dataclasses
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from headway.config.run import RunConfig
 from headway.counted import counted
 from headway.data.corpus import Pair
 from headway.data.store import made_once, partial_folder, writing_to
-from headway.data.tokenizer import Tokenizer, train_tokenizer
+from headway.data.tokenizer import Tokenizer, VocabularyTooLargeError, train_tokenizer
 from headway.data.vocabulary import add_pieces, check_pieces, check_room
 from headway.errors import ConfigError
 from headway.runtime.atomic_files import replace
@@ -30,11 +31,29 @@ class FoundTokenizers:
     """How they were trained, if they were."""
     unused: list[str] = field(default_factory=list)
     """Settings that given tokenizers leave unused, in sentences."""
+    largest: int | None = None
+    """The size taken because the text gives fewer tokens than the default; else None."""
 
     @property
     def remarks(self) -> list[str]:
         """Return all sentences for the user."""
-        return [*filter(None, [self.summary]), *self.unused]
+        return [*filter(None, [self.summary]), *self.notes]
+
+    @property
+    def notes(self) -> list[str]:
+        """Return the sentences on settings."""
+        if self.largest is None:
+            return self.unused
+        default = TokenizerConfig().vocabulary_size
+        return [
+            f"This text gives at most {self.largest:,} tokens, so the vocabulary has as many, not "
+            f"{default:,}, the default of tokenizer.vocabulary_size.",
+            *self.unused,
+        ]
+
+    def as_found(self, config: RunConfig) -> RunConfig:
+        """Return the configuration with the size of the vocabulary that was taken."""
+        return config if self.largest is None else _with_size(config, self.largest)
 
 
 def find_tokenizers(
@@ -43,8 +62,33 @@ def find_tokenizers(
     """Load the tokenizers that the configuration names, or train them on the training text.
 
     If `data.shards` names a folder, tokenizers trained on the same text before are read from it,
-    and new ones are kept there. reporter: shows how many pairs have been read.
+    and new ones are kept there. reporter: shows how many pairs have been read. Raises
+    VocabularyTooLargeError if a size that is set is more than the text gives. If none is set, the
+    largest possible one is taken then.
     """
+    try:
+        return _find(config, texts, reporter)
+    except VocabularyTooLargeError as error:
+        if "vocabulary_size" in config.tokenizer.model_fields_set:
+            raise
+        largest = error.most
+    while True:  # with a vocabulary for each side, the other one may be smaller
+        try:
+            found = _find(_with_size(config, largest), texts, reporter)
+        except VocabularyTooLargeError as error:
+            largest = error.most
+        else:
+            return dataclasses.replace(found, largest=largest)
+
+
+def _with_size(config: RunConfig, size: int) -> RunConfig:
+    """Return the configuration with this size of the vocabulary."""
+    tokenizer = config.tokenizer.replace({"vocabulary_size": size})
+    return config.model_copy(update={"tokenizer": tokenizer})
+
+
+def _find(config: RunConfig, texts: Texts, reporter: Reporter) -> FoundTokenizers:
+    """Return the tokenizers of exactly this configuration."""
     data, tokenizer = config.data, config.tokenizer
 
     def build() -> FoundTokenizers:

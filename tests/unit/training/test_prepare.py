@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from headway.config.data import TokenizerConfig
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError
+from headway.training.check import check_run
 from headway.training.prepare import build_bundle, check_positions, prepare
 from headway.training.reporting import Reporter
 from headway.training.texts import read_texts
@@ -41,6 +43,22 @@ def test_remarks_are_returned_and_not_printed(
         again.bundle.model.parameters(), prepared.bundle.model.parameters(), strict=True
     ):
         assert torch.equal(one, two)
+
+
+def test_a_run_keeps_the_size_that_its_text_gave_and_check_tells_it(
+    make_config: MakeConfig,
+) -> None:
+    unset = make_config().model_copy(update={"tokenizer": TokenizerConfig(kind="bpe")})
+
+    prepared = prepare(unset, read_texts(unset.data), CPU)
+
+    size = prepared.config.tokenizer.vocabulary_size
+    assert size == prepared.bundle.source_tokenizer.vocabulary_size < 8000
+    assert prepared.config.decoding is unset.decoding  # and still knows what was set
+    checked = check_run(unset, "cpu")
+    assert (checked.vocabulary, checked.problem) == (size, None)
+    (note,) = [remark for remark in checked.remarks if "tokenizer.vocabulary_size" in remark]
+    assert note in prepared.remarks
 
 
 def test_the_seed_decides_the_first_weights(make_config: MakeConfig, tokenizer: Tokenizer) -> None:

@@ -5,9 +5,11 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from headway.config.data import TokenizerConfig
 from headway.config.run import RunConfig, load_run_config
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, RunError
@@ -142,6 +144,22 @@ def test_a_schedule_that_is_another_is_named_before_the_number_of_steps_that_may
     changed = make_config(training={"schedule": "cosine", "max_steps": 90})
     with pytest.raises(ConfigError, match=r"another training\.schedule: 'inverse_sqrt'"):
         folder.resume(changed)
+
+
+def test_a_run_whose_text_gave_its_vocabulary_continues_with_the_file_that_began_it(
+    make_config: MakeConfig, tmp_path: Path
+) -> None:
+    def config(**settings: Any) -> RunConfig:
+        tokenizer = TokenizerConfig.parse({"kind": "bpe", **settings})
+        return make_config().model_copy(update={"tokenizer": tokenizer})
+
+    folder = RunFolder(tmp_path / "run")
+    with folder.locked():
+        folder.begin(config(vocabulary_size=37))
+
+    assert folder.resume(config()) == config(vocabulary_size=37)
+    with pytest.raises(ConfigError, match=r"another tokenizer\.vocabulary_size: 37, now 8000"):
+        folder.resume(config(vocabulary_size=8000))
 
 
 def test_a_run_may_be_made_longer_and_its_data_moved(

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from headway.config.data import TokenizerConfig
 from headway.data.corpus import Pair
-from headway.data.tokenizer import Tokenizer
+from headway.data.tokenizer import Tokenizer, VocabularyTooLargeError
 from headway.errors import ConfigError
 from headway.training.texts import read_texts
 from headway.training.tokenizers import build_tokenizers, find_tokenizers
@@ -41,6 +42,34 @@ def test_given_tokenizers_are_used(
 
     assert build_tokenizers(joint.tokenizer, [], seed=1) == (tokenizer, tokenizer)
     assert build_tokenizers(separate.tokenizer, [], seed=1) == (tokenizer, tokenizer)
+
+
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_size_that_is_not_set_is_at_most_what_the_text_gives(
+    make_config: MakeConfig, *, joint: bool
+) -> None:
+    config = make_config()
+    unset = TokenizerConfig(kind="bpe", joint=joint)
+    config = config.model_copy(update={"tokenizer": unset})
+    texts = read_texts(config.data)
+
+    found = find_tokenizers(config, texts)
+
+    assert found.largest == found.sides[0].vocabulary_size == found.sides[1].vocabulary_size < 8000
+    assert found.notes == [
+        f"This text gives at most {found.largest} tokens, so the vocabulary has as many, not "
+        "8,000, the default of tokenizer.vocabulary_size."
+    ]
+    assert found.as_found(config).tokenizer.vocabulary_size == found.largest
+    again = find_tokenizers(found.as_found(config), texts)
+    assert (again.sides, again.notes) == (found.sides, [])
+    # A size that is set is refused, and so is one more than the largest.
+    for size in (8000, found.largest + 1):
+        with pytest.raises(VocabularyTooLargeError):
+            find_tokenizers(
+                config.model_copy(update={"tokenizer": unset.replace({"vocabulary_size": size})}),
+                texts,
+            )
 
 
 @pytest.mark.parametrize(
