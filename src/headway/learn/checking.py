@@ -11,7 +11,7 @@ from unicodedata import east_asian_width
 import numpy as np
 
 from headway.counted import counted
-from headway.errors import ConfigError, require_type
+from headway.errors import ConfigError
 from headway.learn.exercise import Exercise, computed
 from headway.learn.judging import Fit, Readable, fits, readable, right_value, same_form
 from headway.learn.language import Words, in_language
@@ -53,6 +53,23 @@ _SENTENCES: dict[str, dict[str, str]] = {
     "text": {"en": "a text in quotes", "ko": "따옴표 안의 텍스트"},
     "texts": {"en": "a list of {count}", "ko": "텍스트 {size}개의 리스트"},
     "grid": {"en": "texts in an array of shape {shape}", "ko": "모양이 {shape}인 텍스트 배열"},
+    "unknown": {
+        "en": "There is no exercise {number}.",
+        "ko": "{number}번 연습 문제는 없습니다.",
+    },
+    "page": {
+        "en": "Page {page} has {numbers}.",
+        "ko": "{page}쪽에는 {numbers}번이 있습니다.",
+    },
+    "exercises": {"en": "There are {numbers}.", "ko": "있는 번호: {numbers}."},
+    "no text": {
+        "en": "The number is of type {type}.",
+        "ko": "문제 번호의 타입이 {type}입니다.",
+    },
+    "in quotes": {
+        "en": 'Write it in quotes: learn.check("{number}", answer).',
+        "ko": '따옴표 안에 쓰세요: learn.check("{number}", answer).',
+    },
     "other": {"en": "a value of type {type}", "ko": "{type} 타입의 값"},
 }
 
@@ -97,16 +114,17 @@ def _columns(text: str) -> int:
 
 def find_exercise(number: str) -> Exercise:
     """Return the exercise with this number; ConfigError names those that exist."""
-    require_type("The number", number, str, 'Write it in quotes: learn.check("4.2", answer).')
+    if not isinstance(number, str):
+        problem = _said("no text", type=type(number).__name__)
+        raise ConfigError(problem, _said("in quotes", number=number))
     known = _exercises()
     if number in known:
         return known[number]
     page = number.partition(".")[0]
     near = [name for name in known if name.partition(".")[0] == page]
-    here = f"Page {page} has" if near else "There are"
-    raise ConfigError(
-        f"There is no exercise {number!r}.", f"{here} {', '.join(near or known) or 'none yet'}."
-    )
+    numbers = ", ".join(near or known)
+    remedy = _said("page" if near else "exercises", page=page, numbers=numbers)
+    raise ConfigError(_said("unknown", number=repr(number)), remedy)
 
 
 @cache

@@ -384,7 +384,7 @@ def _remarks_of_new_run(
             "data.max_pieces no sentence of the training is longer."
         )
     steps = trainer.stream.steps(training.max_steps, training.max_epochs)
-    sentences += remarks(training, steps)
+    sentences += remarks(training, steps, len(encoded.train))
     sentences += start.messages if start else []
     sentences.append(f"Training text: {encoded.report.summary()}")
     if bundle.trained_on_paragraphs:

@@ -36,6 +36,9 @@ USABLE_STEPS = 2000
 USABLE_EARLIEST = 500
 """Updates after which they begin to be usable where sentences are short and simple."""
 
+USABLE_PAIRS = 1000
+"""Training pairs below which a new model learns its text by heart, whatever the updates."""
+
 _VALIDATIONS = 20
 _FEWEST_VALIDATIONS = 4
 _VALIDATED = 0.1  # share of the time that validations may take
@@ -159,16 +162,19 @@ class _Room(NamedTuple):
     """Expected for everything but the steps."""
 
 
-def plan(budget: Budget, costs: Costs, training: TrainingConfig, model: Architecture) -> Plan:
+def plan(
+    budget: Budget, costs: Costs, training: TrainingConfig, model: Architecture, pairs: int
+) -> Plan:
     """Choose the steps that fit into the remaining minutes.
 
     The peak of the rate stays, and the warm-up is at most a tenth of the steps. `patience` and
-    `max_epochs` are switched off, because the rate is to reach zero. Raises ConfigError if the time
-    does not suffice for ten steps.
+    `max_epochs` are switched off, because the rate is to reach zero. pairs: of the training text; a
+    new model with too few is not told when it is usable. Raises ConfigError if the time does not
+    suffice for ten steps.
     """
     left = budget.left()
     steps, validations, others = _room(left, costs, training)
-    advice = _advice(steps, budget, left, costs, training, model)
+    advice = _advice(steps, budget, left, costs, training, model, pairs)
     if steps < _LEAST:
         overhead = 60 * budget.minutes - left + others
         raise ConfigError(
@@ -233,6 +239,7 @@ def _advice(
     costs: Costs,
     training: TrainingConfig,
     model: Architecture,
+    pairs: int,
 ) -> str:
     """Return the minutes of a longer run, or an empty text if the steps are enough.
 
@@ -249,7 +256,7 @@ def _advice(
     sentences = []
     if steps < _TO_LEARN:
         sentences.append(f"Give at least about {minutes(_TO_LEARN)}.")
-    if is_new and steps < USABLE_STEPS:
+    if is_new and steps < USABLE_STEPS and pairs >= USABLE_PAIRS:
         took = (
             minutes_between(whole_minutes(USABLE_EARLIEST), whole_minutes(USABLE_STEPS))
             if steps < USABLE_EARLIEST

@@ -11,8 +11,10 @@ import numpy as np
 import torch
 
 from headway.bundle import Bundle
+from headway.config.data import DataConfig
 from headway.config.run import RunConfig
 from headway.config.training import TrainingConfig
+from headway.counted import counted
 from headway.data.batching import collate
 from headway.data.cleaning import CleaningReport
 from headway.data.compression import StrPath
@@ -27,6 +29,7 @@ from headway.runtime.memory import forget_peak, peak_memory
 from headway.runtime.openmp_spin import WaitingThreads
 from headway.training.budget import (
     USABLE_EARLIEST,
+    USABLE_PAIRS,
     USABLE_STEPS,
     minutes_between,
     usable_after,
@@ -54,6 +57,7 @@ Tell = Callable[[dict[str, list[Finding]], Sequence[Corpus], HeadwayError], None
 
 _SAMPLE = 12  # batches that are timed
 _ENOUGH = 20.0  # seconds, after which no more batches are timed
+_MANY_EPOCHS = 1000  # more than any run of ours needed
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +187,7 @@ def check_run(
             *tokenizers.notes,
             *rewritten,
             *texts.remarks,
-            *_remarks(config, steps, estimated),
+            *_remarks(config, stream, steps, estimated),
             *harmless,
         ],
         read=texts.corpora,
@@ -213,24 +217,39 @@ def _fitting_tokenizers(
         try:
             return config, find_tokenizers(config, texts, reporter), problem
         except VocabularyTooLargeError as error:
-            problem = problem or error
+            problem = problem or _with_hold_out(error, config.data)
             size = {"vocabulary_size": error.most}
             config = config.replace({"tokenizer": config.tokenizer.replace(size)})
 
 
-def _remarks(config: RunConfig, steps: int, estimated: Estimate) -> list[str]:
-    training = config.training
-    sentences = remarks(training, steps) + advice(estimated.could_record, estimated.seconds)
+def _with_hold_out(error: VocabularyTooLargeError, data: DataConfig) -> VocabularyTooLargeError:
+    """Return the error; without validation text it says that `hold_out` lowers the limit."""
+    if data.validates or len(data.corpora) > 1:
+        return error
+    remedy = f"{error.remedy} With data.hold_out the limit is lower: set that first."
+    return VocabularyTooLargeError(error.message, remedy, error.most)
+
+
+def _remarks(config: RunConfig, stream: BatchStream, steps: int, estimated: Estimate) -> list[str]:
+    training, pairs = config.training, len(stream.pairs)
+    sentences = remarks(training, steps, pairs)
+    sentences += advice(estimated.could_record, estimated.seconds)
+    epochs = steps / stream.updates_of_an_epoch
+    if epochs > _MANY_EPOCHS:
+        sentences.append(
+            f"In {counted(steps, 'step')} the run would read each pair {epochs:,.0f} times: train "
+            "with --minutes, or set training.max_steps lower."
+        )
     if training.patience is not None:
         sentences.append(
             f"This is an upper limit: training usually ends earlier, after {training.patience:,} "
             "validations without a new best (training.patience)."
         )
-    if not training.start_from:
+    if not training.start_from and pairs >= USABLE_PAIRS:
         sentences.append(_usable(steps, estimated.seconds))
     if config.data.validates:
         return sentences
-    return [f"To train, {ways_to_validate(config.data)}.", *sentences]
+    return [f"To train, {ways_to_validate(config.data, pairs)}.", *sentences]
 
 
 def _usable(steps: int, seconds: float) -> str:

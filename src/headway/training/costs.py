@@ -71,7 +71,7 @@ def plan_within(
     """
     with reporter.preparing("Measuring the speed") as show:
         costs = measure_costs(tried, config, folder, budget.left(), show)
-    return plan(budget, costs, config.training, config.model)
+    return plan(budget, costs, config.training, config.model, len(tried.stream.pairs))
 
 
 def measure_costs(

@@ -92,15 +92,22 @@ class Diagnosis:
         warmup_steps: int,
         unigram_loss: float | None,
         clip_norm: float | None = None,
+        falls_to_end: bool = False,
     ) -> None:
         """Continue from earlier observations.
 
         unigram_loss: loss of the pieces' frequencies alone; without it the rules on learning are
-        off. clip_norm: the present limit of gradient norms.
+        off. clip_norm: the present limit of gradient norms. falls_to_end: the rate falls until the
+        last step, as with a number of minutes, so the run should not end before it.
         """
         self.observed = observed
         self.warmup_steps = warmup_steps
         self.gentler = gentler(clip_norm)
+        self.in_time = (
+            "give another run fewer minutes or steps"
+            if falls_to_end
+            else "set training.patience to stop in time"
+        )
         self.unigram_loss = unigram_loss
 
     def update(self, step: int, loss: float, norm: float, rate: float) -> list[TrainingProblem]:
@@ -121,7 +128,7 @@ class Diagnosis:
 
     def validation(self, step: int, result: Validated) -> list[TrainingProblem]:
         """Return new problems after this validation."""
-        problems = [*_overfitting(self.observed, step, result)]
+        problems = [*_overfitting(self.observed, step, result, self.in_time)]
         if step > self.warmup_steps and step >= _JUDGED_FROM:
             problems += _same_output(self.observed, step, result)
             if self.unigram_loss is not None:
@@ -202,8 +209,13 @@ def _exploding_gradient(seen: Observed, rate: float, gentler: str) -> Iterator[T
         )
 
 
-def _overfitting(seen: Observed, step: int, result: Validated) -> Iterator[TrainingProblem]:
-    """Find a validation loss that rises from its lowest while the training loss falls."""
+def _overfitting(
+    seen: Observed, step: int, result: Validated, in_time: str
+) -> Iterator[TrainingProblem]:
+    """Find a validation loss that rises from its lowest while the training loss falls.
+
+    in_time: the words on an earlier end.
+    """
     updates, total = seen.since_validation
     if not updates:  # a continued run that ends without another update
         return
@@ -223,8 +235,8 @@ def _overfitting(seen: Observed, step: int, result: Validated) -> Iterator[Train
             f"The validation loss has risen from {lowest[1]:.3f} at step {int(lowest[0]):,} to "
             f"{result.loss:.3f}, while the training loss fell from {lowest[2]:.3f} to "
             f"{training:.3f}: the model learns its training text by heart. Use the best weights, "
-            "which are kept, and set training.patience to stop in time; more text, more dropout "
-            "or weight_decay help another run.",
+            f"which are kept, and {in_time}; more text, more dropout or weight_decay help another "
+            "run.",
         )
 
 

@@ -72,7 +72,9 @@ def hold_out(whole: Corpus, count: int, show: Show = lambda _: None) -> HeldOut:
         raise ConfigError(
             f"data.hold_out is {count}, but there are {len(first):,} training pairs with text on "
             "both sides that differ in more than case, digits, punctuation and spaces.",
-            "Hold out fewer, so that some are left to train on.",
+            f"Set data.hold_out to {len(first) - 1:,} or less; the others are trained on."
+            if len(first) > 1
+            else "Give more text, so that some is left to train on.",
         )
     chosen = usable[first[:count]]
     resembling = _lines(np.flatnonzero(np.isin(group, group[chosen]))) - _lines(chosen)

@@ -16,6 +16,7 @@ from headway.data.tokenizer import LEAST_COVERAGE, Tokenizer
 from headway.data.vocabulary import check_pieces
 from headway.errors import ConfigError
 from headway.evaluation.metrics import score_texts
+from headway.training.budget import USABLE_PAIRS
 from headway.training.compiling import require_compiler
 from headway.training.schedule import Schedule
 from headway.training.tensorboard import require_tensorboard
@@ -41,16 +42,27 @@ def check_settings(config: RunConfig, device: torch.device) -> None:
         require_compiler(device)
 
 
-def remarks(training: TrainingConfig, steps: int) -> list[str]:
-    """Return remarks on settings that are possible but hardly intended in a run of these steps."""
+def remarks(training: TrainingConfig, steps: int, pairs: int) -> list[str]:
+    """Return remarks on settings that are possible but hardly intended in a run of these steps.
+
+    pairs: of the training text, which may be too little for a new model.
+    """
+    sentences = []
+    if pairs < USABLE_PAIRS and not training.start_from:
+        sentences.append(
+            f"{counted(pairs, 'training pair')}: too little text for a usable model, which learns "
+            "it by heart. Give some thousand pairs of one kind, or fine-tune a trained model with "
+            "--from."
+        )
     if training.warmup_steps <= steps:
-        return []
+        return sentences
     reached = steps / training.warmup_steps
     about = "about " if steps < training.max_steps else ""  # if epochs end the run
     return [
+        *sentences,
         f"The run has {about}{counted(steps, 'step')}, and training.warmup_steps is "
         f"{training.warmup_steps:,}: the rate ends at {reached:.0%} of its peak, and little is "
-        "learned. Set training.warmup_steps to a tenth of the steps, say, or train longer."
+        "learned. Set training.warmup_steps to a tenth of the steps, say, or train longer.",
     ]
 
 

@@ -25,6 +25,7 @@ from headway.errors import ConfigError
 from headway.training.holding_out import hold_out
 from headway.training.reporting import SILENT, Reporter
 
+_HELD_OUT = 500  # pairs of validation text that messages suggest
 _FORM = 4  # of kept encoded text and tokenizers; a new number makes them again
 
 
@@ -147,11 +148,15 @@ def _check_named(data: DataConfig, needs_validation: bool) -> None:
             )
 
 
-def ways_to_validate(data: DataConfig) -> str:
-    """Return the remedy for missing validation text; only a single corpus can be held out of."""
+def ways_to_validate(data: DataConfig, pairs: int = 10 * _HELD_OUT) -> str:
+    """Return the remedy for missing validation text; only a single corpus can be held out of.
+
+    pairs: of the training text, of which a tenth at most is held out.
+    """
     if len(data.corpora) > 1:
         return "name validation text with data.valid_source and data.valid_target"
-    return "name validation text, or hold some training text out with --set data.hold_out=500"
+    count = min(max(pairs // 10, 1), _HELD_OUT)
+    return f"name validation text, or hold some training text out with --set data.hold_out={count}"
 
 
 def _check_tags(data: DataConfig) -> None:

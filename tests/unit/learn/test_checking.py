@@ -132,8 +132,19 @@ def test_an_unknown_number_names_those_that_exist() -> None:
         learn.check("4.9", 1)
     with pytest.raises(ConfigError, match=r"no exercise '7.1'. There are 4.2, 4.3, 4.4\."):
         learn.check("7.1", 1)
-    with pytest.raises(ConfigError, match=r"of type float. Write it in quotes"):
-        learn.check(4.2, 1)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r'of type float. Write it in quotes: .*"4.3", answer'):
+        learn.check(4.3, 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("_three_exercises")
+def test_a_wrong_number_is_told_in_korean() -> None:
+    learn.speak("ko")
+    with pytest.raises(ConfigError, match=r"4.9'번 연습 문제는 없습니다. 4쪽에는 4.2, 4.3, 4.4번"):
+        learn.check("4.9", 1)
+    with pytest.raises(ConfigError, match=r"없습니다. 있는 번호: 4.2, 4.3, 4.4\."):
+        learn.check("7.1", 1)
+    with pytest.raises(ConfigError, match=r'float입니다. 따옴표 안에 쓰세요: .*"4.3", answer'):
+        learn.check(4.3, 1)  # type: ignore[arg-type]
 
 
 def test_each_page_numbers_its_own_exercises() -> None:

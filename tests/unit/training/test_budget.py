@@ -35,8 +35,9 @@ def chosen(
     costs: Costs = COSTS,
     training: TrainingConfig = RECIPE,
     model: Architecture = TINY,
+    pairs: int = 1000,
 ) -> Plan:
-    return plan(Budget(minutes, began=1000.0), costs, training, model)
+    return plan(Budget(minutes, began=1000.0), costs, training, model, pairs)
 
 
 def said(plan: Plan) -> str:
@@ -124,7 +125,7 @@ def test_it_fits_and_leaves_little(
 
 
 def test_what_has_passed_is_gone() -> None:
-    late = plan(Budget(8, began=1000.0 - 240), COSTS, RECIPE, TINY)
+    late = plan(Budget(8, began=1000.0 - 240), COSTS, RECIPE, TINY, pairs=1000)
 
     assert late.training.max_steps < chosen().training.max_steps / 2
 
@@ -185,6 +186,7 @@ def test_a_new_model_of_few_steps_is_told_the_minutes_of_a_usable_one() -> None:
     few = f"too few to learn much. Give at least about 3 minutes. {usable}6 to 18 minutes."
     assert few in said(chosen(2))
     assert "usable" not in said(chosen(18))
+    assert "usable" not in said(chosen(2, pairs=999))  # whatever the steps
 
 
 def minutes_said(text: str, before: str) -> int | None:
@@ -216,7 +218,7 @@ def test_the_minutes_that_are_said_have_room_for_the_steps_and_a_minute_less_has
     def planned(minutes: float) -> tuple[int, str]:
         """Return the steps, and what is said of them."""
         try:
-            plan_ = plan(Budget(minutes, began=1000.0 - passed), costs, training, TINY)
+            plan_ = plan(Budget(minutes, began=1000.0 - passed), costs, training, TINY, pairs=1000)
         except ConfigError as error:
             return 0, str(error)
         return plan_.training.max_steps, said(plan_)

@@ -481,7 +481,8 @@ def test_text_can_be_looked_at_before_there_is_validation_text(
     assert ("data.hold_out" in found.remarks[0]) == (len(tags) < 2)  # see _hold_out
     with pytest.raises(ConfigError, match=r"'data\.valid_source' is missing") as caught:
         read_texts(config.data)
-    assert caught.value.remedy.lower() == found.remarks[0].removeprefix("To train, ").lower()
+    of_training = caught.value.remedy.replace("hold_out=500", "hold_out=3")  # of these 32 pairs
+    assert of_training.lower() == found.remarks[0].removeprefix("To train, ").lower()
 
 
 def test_what_is_held_out_has_its_unknown_pieces_counted(make_config: MakeConfig) -> None:
@@ -672,6 +673,7 @@ def test_the_minutes_after_which_a_new_model_is_usable_are_those_of_the_estimate
     # 10,000 steps in 3,000 seconds are 2,000 in 10 minutes.
     estimated = check_module.Estimate(seconds=3000.0, memory=0)
     monkeypatch.setattr(check_module, "estimate", lambda *_: estimated)
+    monkeypatch.setattr(check_module, "USABLE_PAIRS", 32)  # those of the text
 
     remarks = check_run(make_config(training={"max_steps": 10_000}), "cpu").remarks
 
@@ -679,6 +681,47 @@ def test_the_minutes_after_which_a_new_model_is_usable_are_those_of_the_estimate
         "A new model begins to be usable after 500 (short, simple sentences) to 2,000 steps: here "
         "about 3 to 10 minutes without validations."
     )
+
+
+def test_a_text_that_is_too_small_is_promised_no_usable_model(make_config: MakeConfig) -> None:
+    config = make_config(data={"valid_source": "", "valid_target": ""}, training={"max_steps": 40})
+
+    ways, small = check_run(config, "cpu").remarks
+
+    assert ways.endswith("or hold some training text out with --set data.hold_out=3.")
+    assert small == (
+        "32 training pairs: too little text for a usable model, which learns it by heart. Give "
+        "some thousand pairs of one kind, or fine-tune a trained model with --from."
+    )
+
+
+def test_more_than_a_thousand_epochs_are_advised_against(make_config: MakeConfig) -> None:
+    def advised(steps: int) -> list[str]:
+        remarks = check_run(make_config(training={"max_steps": steps}), "cpu").remarks
+        return [remark for remark in remarks if "read each pair" in remark]
+
+    check = check_run(make_config(), "cpu")
+    of_an_epoch = round(check.steps / check.epochs)
+
+    assert advised(1000 * of_an_epoch) == []
+    assert advised(2000 * of_an_epoch) == [
+        f"In {2000 * of_an_epoch:,} steps the run would read each pair 2,000 times: train with "
+        "--minutes, or set training.max_steps lower."
+    ]
+
+
+def test_a_vocabulary_for_the_whole_text_is_told_to_be_less_with_hold_out(
+    make_config: MakeConfig,
+) -> None:
+    def remedy(**data: Any) -> str:
+        tokenizer = {"kind": "bpe", "vocabulary_size": 3000}
+        problem = check_run(make_config(data=data, tokenizer=tokenizer), "cpu").problem
+        assert problem is not None
+        return problem.remedy
+
+    whole = remedy(valid_source="", valid_target="")
+    assert whole.endswith("With data.hold_out the limit is lower: set that first.")
+    assert "hold_out" not in remedy()
 
 
 def test_a_fine_tune_is_not_told_when_a_new_model_is_usable(

@@ -187,7 +187,17 @@ def test_over_fitting_is_said_with_the_best_step() -> None:
     assert found.problem == "over-fitting"
     assert "from 2.500 at step 1,500 to 3.100" in found.message
     assert "training loss fell from 2.800 to 1.500" in found.message
-    assert "training.patience" in found.message
+    assert "and set training.patience to stop in time; more text" in found.message
+
+
+def test_where_minutes_are_chosen_over_fitting_advises_fewer_of_them() -> None:
+    diagnosis = Diagnosis(Observed(), warmup_steps=10, unigram_loss=6.0, falls_to_end=True)
+    losses = losses_only(3.0, 2.5, 2.7, 2.9, 3.1)
+
+    (found,) = validate(diagnosis, losses, [3.2, 2.8, 2.4, 2.0, 1.7])
+
+    assert "and give another run fewer minutes or steps; more text" in found.message
+    assert "patience" not in found.message
 
 
 def test_it_is_not_over_fitting_when_training_does_worse_too() -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from headway.data.corpus import Pair
 from headway.errors import ConfigError, DataError
 from headway.training import texts as texts_module
-from headway.training.texts import held_out_files, read_texts
+from headway.training.texts import Texts, held_out_files, read_texts
 
 from .conftest import TWO, MakeConfig, encode
 
@@ -90,9 +91,18 @@ def test_held_out_pairs_are_not_trained_on(make_config: MakeConfig) -> None:
 
 
 def test_holding_everything_out_leaves_nothing_to_train_on(make_config: MakeConfig) -> None:
-    names = {"valid_source": "", "valid_target": "", "hold_out": 5000}
-    with pytest.raises(ConfigError, match=r"data\.hold_out is 5000"):
-        read_texts(make_config(data=names).data)
+    def read(count: int) -> Texts:
+        names = {"valid_source": "", "valid_target": "", "hold_out": count}
+        return read_texts(make_config(data=names).data)
+
+    with pytest.raises(ConfigError, match=r"data\.hold_out is 5000") as caught:
+        read(5000)
+    numbers = re.search(r"to (\d+) or less; the others are trained on\.", caught.value.remedy)
+    assert numbers
+    most = int(numbers[1])
+    assert len(read(most).valid) == most
+    with pytest.raises(ConfigError, match=rf"data\.hold_out is {most + 1}"):
+        read(most + 1)
 
 
 def test_a_test_target_without_its_source_is_refused(make_config: MakeConfig) -> None:
