@@ -146,7 +146,8 @@ class Cell:
             remedy = "" if references else " With --reference their quality would decide."
             notes.append(
                 f"{self.title}: {', '.join(names)} do not count, because their {what} differ by "
-                f"more than 0.1 BLEU or chrF from ours in float32.{remedy}"
+                "more than 0.1 BLEU or chrF from ours in float32 (a peer's only if they are "
+                f"worse).{remedy}"
             )
         if self.hopeless:
             notes.append(

@@ -1,11 +1,11 @@
 """The machine that figures were measured on."""
 
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import torch
 
 from headway.runtime.processor import processor_name
+from headway.runtime.versions import installed_versions
 
 
 def describe_machine(cores: int, *packages: str) -> dict[str, Any]:
@@ -14,12 +14,5 @@ def describe_machine(cores: int, *packages: str) -> dict[str, Any]:
         "processor": processor_name(),
         "cores": cores,
         "instructions": torch.backends.cpu.get_cpu_capability(),
-        "versions": {name: _version(name) for name in ("torch", "numba", *packages)},
+        "versions": installed_versions(["torch", "numba", *packages]),
     }
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -21,6 +21,7 @@ from headway.bench.work import (
     product_operations,
     training_operations,
 )
+from headway.counted import counted
 from headway.errors import ConfigError, suggest
 from headway.runtime.devices import processor, resolve_device
 from headway.runtime.processor import num_cores
@@ -46,8 +47,18 @@ class TrainingComparison:
     """Operations a second of large matrix products in our precision, measured in turns."""
     matrix_rate_fraction: float
     """The matrix products of our training as a share of that rate."""
-    machine: dict[str, Any] = field(default_factory=dict)
+    machine: dict[str, Any]
     """The machine it was measured on."""
+    threads: int
+    """Threads of each side."""
+    rounds: int
+    """Turns of each side, of which the median counts."""
+
+    def conditions(self) -> str:
+        """Return processor or GPU, threads and rounds on one line."""
+        hardware = self.machine.get("device") or self.machine["processor"]
+        threads = counted(self.threads, "thread")
+        return f"{hardware}, {threads} each, median of {counted(self.rounds, 'round')}"
 
     @property
     def ratio(self) -> float | None:
@@ -72,6 +83,8 @@ class TrainingComparison:
             "matrix_rate_fraction": self.matrix_rate_fraction,
             "matrix_rate": self.matrix_rate,
             "machine": self.machine,
+            "threads": self.threads,
+            "rounds": self.rounds,
         }
 
 
@@ -133,6 +146,8 @@ def compare_training(
         matrix_rate=matrix_rate,
         matrix_rate_fraction=training_operations(task) / seconds["ours"] / matrix_rate,
         machine=_machine(task.device),
+        threads=threads or torch.get_num_threads(),
+        rounds=rounds,
     )
 
 

@@ -65,6 +65,8 @@ def train(
     if as_json:
         print_json(comparison.as_dict())
         return
+    if not quiet:
+        print(comparison.conditions())
     name = "compiled" if comparison.compiled else "headway"
     rows = [(name, comparison.precision, comparison.tokens_per_second)]
     rows += [

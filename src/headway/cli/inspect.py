@@ -55,7 +55,9 @@ def inspect(
     ] = None,
     lang: Annotated[
         str | None,
-        typer.Option("--lang", metavar="ko|en", help="Language of the explanation; unset: en."),
+        typer.Option(
+            "--lang", metavar="ko|en", help="Language of the explanation (unset: en) or the page."
+        ),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -78,9 +80,12 @@ def inspect(
     if out is not None and out.suffix == _PAGE:
         from headway.serving.export import write_page
 
-        write_page(translator, trace, out, model=str(model))
+        state = "#/attention" if lang is None else f"#/attention?lang={lang}"
+        write_page(translator, trace, out, state=state, model=str(model))
     elif out is not None:
         _write(trace, out, name)
+    if out is not None and not quiet:
+        print(f"Wrote {out}", file=sys.stderr)
     if explain is not None:
         place = {axis: _number(text) for axis, text in (_pair(pair) for pair in at or [])}
         explanation = work_out(trace, explain, (), place, language=cast("Language", lang or "en"))
@@ -92,13 +97,14 @@ def inspect(
     rows = target_rows(trace)
     if as_json:
         print_json(_values(trace, rows, name) | {"unfamiliar": is_unfamiliar})
-    elif not quiet or out is None:
+    elif out is None or (not quiet and out.suffix in _TRACES):
         _print(trace, rows, name)
 
 
 def _check(out: Path | None, explain: str | None, at: list[str] | None, lang: str | None) -> None:
     """Raise an error before the work if the output or the explanation is impossible."""
     from headway.errors import ConfigError, TraceError
+    from headway.inspection.phrases import check_language
     from headway.runtime.atomic_files import check_file_place
 
     if out is not None and out.suffix not in (*_TRACES, *_FIGURES, _PAGE):
@@ -111,10 +117,13 @@ def _check(out: Path | None, explain: str | None, at: list[str] | None, lang: st
         check_file_place(out, TraceError)
     if at and explain is None:
         raise ConfigError("--at is for a tensor, but none was named.", "Add --explain NAME.")
-    if lang is not None and explain is None:
-        raise ConfigError(
-            "--lang is for an explanation, but no tensor was named.", "Add --explain NAME."
-        )
+    if lang is not None:
+        check_language(lang)
+        if explain is None and (out is None or out.suffix != _PAGE):
+            raise ConfigError(
+                "--lang is for an explanation or a page, but neither was asked for.",
+                f"Add --explain NAME, or --out page{_PAGE}.",
+            )
     for pair in at or []:
         if "=" not in pair:
             raise ConfigError(f"--at {pair} is no place.", "Write it as --at head=0.")

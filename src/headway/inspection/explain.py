@@ -44,9 +44,10 @@ def explain(
     place = _place(tensor, index, where)
     value = float(tensor[tuple(place.values())].item())
     changed = _changed_part(trace, name)
+    explain_it = _find(trace, name)
     try:
-        steps = _find(trace, name)(Working(trace, name, place, language, terms))
-    except (AssertionError, AttributeError) as error:
+        steps = explain_it(Working(trace, name, place, language, terms))
+    except (AssertionError, AttributeError, TraceError) as error:  # the part lacks an operand
         if not changed:
             raise
         raise TraceError(f"The equation of '{name}' is not known: {changed}.", _RIGHT) from error

@@ -11,12 +11,13 @@ from torch._C import DisableTorchFunctionSubclass
 from headway.errors import TraceError, suggest
 
 _SPACE = "▁"
+_SHOWN = 8  # pieces of an axis
 
 Place = int | str | Sequence[int | str]
 """A place along an axis, or several, counted from 0 or named by their pieces."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Axis:
     """One axis of a named tensor."""
 
@@ -28,6 +29,13 @@ class Axis:
     """The piece at each place; a row of the target has the one that it writes. Empty if unknown."""
     reads: tuple[str, ...] = ()
     """For rows of the target only: the piece that each has just read, `<s>` first."""
+
+    def __repr__(self) -> str:
+        """Show the first pieces only: a vocabulary has thousands."""
+        shown = ", ".join(map(repr, self.pieces[:_SHOWN]))
+        more = f", … {len(self.pieces):,} in all" if len(self.pieces) > _SHOWN else ""
+        pieces = f", pieces=({shown}{more})" if self.pieces else ""
+        return f"Axis({self.name!r}, {self.letter!r}{pieces})"
 
     def label(self, place: int) -> str:
         """Return a place in words: its piece, or `reads → writes` for a row of the target."""

@@ -28,8 +28,8 @@ def scaled_dot_product_attention(
     k: Float[Tensor, "*B S d_k"],
     v: Float[Tensor, "*B S d_v"],
     mask: Bool[Tensor, "..."] | None = None,
-    drop: Callable[[Tensor], Tensor] = lambda weights: weights,
-    observe: Callable[[str, Tensor], Tensor] = lambda name, tensor: tensor,
+    drop: Callable[[Tensor], Tensor] | None = None,
+    observe: Callable[[str, Tensor], Tensor] | None = None,
 ) -> tuple[Float[Tensor, "*B T d_v"], Float[Tensor, "*B T S"]]:
     """Compute softmax(Q K^T / sqrt(d_k)) V (equation 1); return the output and the weights.
 
@@ -42,10 +42,15 @@ def scaled_dot_product_attention(
     ScaledDotProductAttention, ScaleDotProductAttention, SDPA, SPDA.
     """
     check_attention_shapes(q, k, v, mask)
+    observe = observe or _unchanged
     scores = observe("scores", q @ k.mT / math.sqrt(q.size(-1)))  # (*B, T, S)
     masked_scores = observe("masked_scores", mask_scores(scores, mask))
     weights = observe("weights", masked_softmax(masked_scores, mask))
-    return drop(weights) @ v, weights
+    return (drop(weights) if drop else weights) @ v, weights
+
+
+def _unchanged(name: str, tensor: Tensor) -> Tensor:
+    return tensor
 
 
 def mask_scores(

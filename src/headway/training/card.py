@@ -4,6 +4,7 @@ from typing import Any
 
 from headway.config.data import CorpusConfig, DataConfig
 from headway.config.run import RunConfig
+from headway.counted import counted
 from headway.saved_bundle import AVERAGED, BEST
 
 
@@ -30,6 +31,7 @@ def write_card(config: RunConfig, record: dict[str, Any]) -> str:
         f"| target pieces seen | {record['target_tokens']:,} |",
         f"| time | {record['seconds'] / 60:.1f} minutes |",
         f"| precision, seed | {record['precision']}, {record['seed']} |",
+        *_machine(record),
         *([f"| averaged weights | {len(steps)} |"] if (steps := record["averaged_steps"]) else []),
         f"| trained on | {record['trained_on']} |",
         *_scores(record),
@@ -76,6 +78,17 @@ def _text(corpus: DataConfig | CorpusConfig) -> str:
     if isinstance(corpus, CorpusConfig) and corpus.weight != 1.0:
         words.append(f"× {corpus.weight:g}")
     return " ".join(filter(None, words))
+
+
+def _machine(record: dict[str, Any]) -> list[str]:
+    """Return the rows on processor and versions; earlier versions recorded none."""
+    if not (machine := record.get("machine")):
+        return []
+    versions = [f"{name} {number}" for name, number in machine["versions"].items() if number]
+    return [
+        f"| processor | {machine['processor']}, {counted(machine['threads'], 'thread')} |",
+        f"| versions | {', '.join(versions)} |",
+    ]
 
 
 def _origin(record: dict[str, Any]) -> list[str]:

@@ -6,11 +6,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from headway.bundle import Bundle
 from headway.config.run import RunConfig
 from headway.data.shortlist import Shortlist
 from headway.errors import BundleError
 from headway.model.accounting import count_parameters
+from headway.runtime.devices import processor
+from headway.runtime.versions import installed_versions
 from headway.saved_bundle import BEST, saved_shortlist
 from headway.training.card import write_card
 from headway.training.checkpoint import Progress
@@ -43,6 +47,7 @@ def best_so_far(
         "validation": {BEST: figures(result)},
         "best_step": progress.step,
         "parameters": count_parameters(judged.model),
+        "machine": machine(next(judged.model.parameters()).device),
         "trained_on": today(),
         **folder.origin(),
         "config": config,
@@ -84,6 +89,15 @@ def _learned(saved: Path, say: Callable[[str], None]) -> tuple[Shortlist, Any] |
 def figures(result: ValidationResult) -> dict[str, Any]:
     """Return loss and scores (in percent) of a validation for the record."""
     return {"loss": result.loss, "scores": result.scores}
+
+
+def machine(device: torch.device) -> dict[str, Any]:
+    """Return the machine and the versions that the bits of the weights depend on."""
+    return {
+        "processor": processor(device),
+        "threads": torch.get_num_threads(),
+        "versions": installed_versions(["headway", "torch", "numpy", "numba"]),
+    }
 
 
 def today() -> str:

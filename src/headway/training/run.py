@@ -24,7 +24,7 @@ from headway.saved_bundle import AVERAGED, BEST, find_bundle
 from headway.stopping import if_stopped
 from headway.training.begin import BegunRun, RunContext, begin, was_restarted
 from headway.training.budget import Budget, check_budget
-from headway.training.described import today
+from headway.training.described import machine, today
 from headway.training.diagnosis import unlearned_remark
 from headway.training.distributed import is_alone, joined, own_device
 from headway.training.estimate import compare, comparison_in_words
@@ -158,6 +158,7 @@ def _finish(run: BegunRun, context: RunContext) -> dict[str, Any]:
         "parameters": count_parameters(weighed.better.model),
         "tags": list(dict.fromkeys(corpus.tag for corpus in texts.corpora)),
         "trained_on": today(),
+        "machine": machine(context.device),
         **folder.origin(),
         **compare(progress),
     }

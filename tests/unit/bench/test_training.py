@@ -186,6 +186,7 @@ def test_the_best_peer_counts_and_an_imitated_precision_is_not_measured(
     rate = work.training_operations(usual) / found.matrix_rate
     assert found.matrix_rate_fraction == pytest.approx(rate)
     assert found.machine["processor"]
+    assert (found.threads, found.rounds) == (torch.get_num_threads(), 2)
     assert found.machine["versions"]["torch"] == torch.__version__
 
 
@@ -199,14 +200,18 @@ def test_the_command_prints_one_line_of_json(
         assert options == {"device": "cpu", "sentences": 9, "length": None, "compiled": True}
         task = Task(size, "cpu", 9, 16)
         peers_found, on = {"torch": {"float32": 150.0}}, {"processor": "one"}
-        return TrainingComparison(task, "float32", True, 300.0, peers_found, 1e10, 0.5, on)
+        return TrainingComparison(
+            task, "float32", True, 300.0, peers_found, 1e10, 0.5, on, 1, rounds
+        )
 
     monkeypatch.setattr(training, "compare_training", compared)
     arguments = ["bench", "train", "--size", "base", "--against", "marian, torch", "--rounds", "3"]
     arguments += ["--threads", "1", "--sentences", "9", "--compile"]
 
     run(arguments)
-    assert "2.00 times the fastest peer" in capsys.readouterr().out
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == "one, 1 thread each, median of 3 rounds"
+    assert "2.00 times the fastest peer" in lines
     run([*arguments, "--json"])
     assert json.loads(capsys.readouterr().out) == {
         "size": "base",
@@ -219,6 +224,8 @@ def test_the_command_prints_one_line_of_json(
         "matrix_rate_fraction": 0.5,
         "machine": {"processor": "one"},
         "matrix_rate": 1e10,
+        "threads": 1,
+        "rounds": 3,
     }
 
 

@@ -176,6 +176,7 @@ def test_with_references_a_peer_may_be_better_and_we_may_not(
     assert cell["changed"] == {"float32": 0, "ours": 0, "peer": 0.25}
     (note,) = (note for note in found.all_notes() if "do not count" in note)
     assert "headway int8 do not count, because their scores differ" in note
+    assert "(a peer's only if they are worse)" in note
 
 
 def test_configurations_take_turns_and_the_hopeless_do_not(

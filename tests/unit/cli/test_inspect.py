@@ -53,6 +53,9 @@ def test_a_sentence_beyond_a_calibrated_model_is_remarked_on(
 def test_it_writes_the_trace(run, bundle_path: Path, tmp_path: Path, form: str) -> None:
     path = tmp_path / f"trace.{form}"
     assert run("inspect", bundle_path, "the cat", "--out", path, "--quiet") == (0, "", "")
+    status, out, err = run("inspect", bundle_path, "the cat", "--out", path)
+    assert (status, err) == (0, f"Wrote {path}\n")
+    assert NAME in out
     seen = Trace.load(path)
     assert seen.sentence is not None
     assert seen.sentence.source == "the cat"
@@ -72,8 +75,13 @@ def test_it_draws_attention(run, bundle_path: Path, tmp_path: Path, form: str) -
 
 def test_it_writes_a_page(run, bundle_path: Path, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
-    assert run("inspect", bundle_path, "the cat", "--out", path, "--quiet") == (0, "", "")
-    assert '"source":"the cat"' in path.read_text("utf-8")
+    assert run("inspect", bundle_path, "the cat", "--out", path) == (0, "", f"Wrote {path}\n")
+    page = path.read_text("utf-8")
+    assert '"source":"the cat"' in page
+    assert "#/attention?lang=ko" not in page
+    command = ("inspect", bundle_path, "the cat", "--out", path, "--quiet", "--lang", "ko")
+    assert run(*command) == (0, "", "")
+    assert "#/attention?lang=ko" in path.read_text("utf-8")
 
 
 @pytest.mark.parametrize("form", ["png", "svg", "pdf", "json", "npz", "html"])
@@ -145,7 +153,9 @@ def test_a_number_is_explained_in_both_languages(run, bundle_path: Path) -> None
     [
         (("--out", "page.doc"), "Write the tensors (.safetensors, .json, .npz), a picture"),
         (("--at", "head=1"), "Add --explain NAME"),
-        (("--lang", "ko"), "Add --explain NAME"),
+        (("--lang", "ko"), "Add --explain NAME, or --out page.html"),
+        (("--lang", "ko", "--out", "heads.png"), "Add --explain NAME, or --out page.html"),
+        (("--lang", "fr", "--out", "page.html"), "Choose en or ko"),
         (("--explain", NAME, "--at", "head"), "Write it as --at head=0"),
         (("--explain", NAME, "--lang", "fr", "--at", "head=0"), "Choose en or ko"),
         (("--prefix", "a", "--target", "a"), "nothing to search for"),

@@ -25,6 +25,7 @@ from headway.inspection.phrases import PHRASES
 from headway.inspection.trace import Trace, trace
 from headway.inspection.translator import Translator
 from headway.model.attention import MultiHeadAttention
+from headway.model.probe import probe
 
 SENTENCE = "나는 너를 본다"
 CROSS = "decoder.layers.1.cross_attention"
@@ -310,6 +311,30 @@ def test_a_number_of_an_own_part_has_no_equation_of_headways(
         seen.explain(name, source=1, d_model=2)
     scores = "decoder.layers.0.self_attention.scores"
     check(seen.explain(scores, 1, 1, 0), float(seen[scores][1, 1, 0]), 1e-5)
+
+
+class OwnAttention(MultiHeadAttention):
+    """Has no masked scores to show."""
+
+    def forward(self, query, key, value, mask, cache=None):
+        q, k, v = self.project(query, key, value, cache)
+        weights = (q @ k.mT / 2).masked_fill(~mask, -math.inf).softmax(-1)
+        heads = probe(self, "weights", weights) @ v
+        return probe(self, "output", self.w_o(heads.transpose(1, 2).flatten(-2)))
+
+
+def test_an_own_attention_without_an_operand_is_named(make) -> None:
+    translator: Translator = make()
+    path = "decoder.layers.0.cross_attention"
+    layer = translator.bundle.model.get_submodule("decoder.layers.0")
+    own = OwnAttention(14, 2).eval()
+    layer.cross_attention = own
+    seen = translator.trace(SENTENCE, "I see you")
+
+    for name in ("weights", "output"):
+        words = f"equation of '{path}.{name}' is not known: {path} is of class OwnAttention"
+        with pytest.raises(TraceError, match=words):
+            seen.explain(f"{path}.{name}", *[0] * seen[f"{path}.{name}"].ndim)
 
 
 def test_a_hook_is_a_reason_for_other_numbers(make) -> None:

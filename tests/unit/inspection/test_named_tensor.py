@@ -72,3 +72,12 @@ def test_it_prints_its_axes_above_its_numbers(tensor: TracedTensor) -> None:
     first, *numbers = repr(tensor).split("\n")
     assert first == "w  (head=2, query=3, key=4)"
     assert "\n".join(numbers) == repr(torch.arange(24.0).reshape(2, 3, 4))
+
+
+def test_an_axis_shows_the_first_of_many_pieces() -> None:
+    assert repr(Axis("head", "H")) == "Axis('head', 'H')"
+    assert repr(COLUMNS) == "Axis('key', 'S', pieces=('▁나는', '▁본', '다', '</s>'))"
+    vocabulary = Axis("vocabulary", "V", tuple(map(str, range(3200))))
+    assert repr(vocabulary) == (
+        "Axis('vocabulary', 'V', pieces=('0', '1', '2', '3', '4', '5', '6', '7', … 3,200 in all))"
+    )

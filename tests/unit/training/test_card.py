@@ -22,6 +22,11 @@ REPORT = {
     },
     "parameters": 456789,
     "trained_on": "2026-01-02",
+    "machine": {
+        "processor": "one, AVX2",
+        "threads": 1,
+        "versions": {"headway": "0.1.0", "torch": "2.9.0", "numba": None},
+    },
     "valid": [{"name": "bleu", "value": 12.34567, "signature": "nrefs:1|tok:13a"}],
     "test": [{"name": "exact", "value": 50.0, "signature": "share of equal lines"}],
 }
@@ -47,6 +52,8 @@ def test_the_card_holds_data_licence_scores_and_training() -> None:
         "| steps, epochs | 1,234, 5 |",
         "| time | 1.5 minutes |",
         "| precision, seed | bfloat16, 6 |",
+        "| processor | one, AVX2, 1 thread |",
+        "| versions | headway 0.1.0, torch 2.9.0 |",
         "Weights `averaged` of the run, a mean over validations: the better ones by validation.",
         "| averaged weights | 3 |",
         "Loss on validation text: 1.2346.",

@@ -142,6 +142,9 @@ class TestFinishedRun:
 
         assert report["test"] == report["valid"] == [score.as_dict() for score in expected]
         assert bundle.record["valid"] == report["valid"]
+        assert bundle.record["machine"] == report["machine"]
+        assert report["machine"]["threads"] == torch.get_num_threads()
+        assert report["machine"]["versions"]["torch"] == torch.__version__
         assert bundle.record["config"]["training"]["max_steps"] == 12
         assert bundle.record["several_sentences"] == 0.0
         assert bundle.record["usual_sentences"] == 1
