@@ -135,8 +135,9 @@ def check_run(
 
     reporter: shows progress. tell: is given the findings in the text and the error if no
     vocabulary can be made of the text, before the error is raised: the findings may explain it.
-    A set size that the text does not give becomes `problem`; everything else is for the largest possible
-    one. Nothing is written but the encoded text and tokenizers where `data.shards` keeps them.
+    A set size that the text does not give becomes `problem`; everything else is for the largest
+    possible one. Nothing is written but the encoded text and tokenizers where `data.shards` keeps
+    them.
     Raises the errors of training about text and configuration; only validation text may be missing.
     Training may end earlier than estimated, if patience ends it.
     """
