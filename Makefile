@@ -11,12 +11,13 @@ KERAS_VENV := .venv-keras
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
-install: $(VENV)/.installed  ## Make .venv with the package and its development extras.
+install: $(VENV)/.installed  ## Make .venv with the package and its development extras; compile the kernels.
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/headway warm-up
 	touch $@
 
 demo: install  ## Train on the built-in corpus and translate; writes runs/demo.

@@ -24,6 +24,7 @@ from headway.cli import (
     shortlist,
     train,
     translate,
+    warm_up,
 )
 from headway.cli.encoding import use_utf8
 from headway.cli.guesses import Command
@@ -58,8 +59,9 @@ for command in (
     shortlist.shortlist,
     info.info,
     export.export,
+    warm_up.warm_up,
 ):
-    app.command(command.__name__, cls=Command)(command)
+    app.command(command.__name__.replace("_", "-"), cls=Command)(command)
 app.add_typer(bench.bench, name="bench")
 
 _NOT_WRITTEN = {

@@ -72,7 +72,7 @@ def inspect(
     from headway.inspection.translator import load
 
     _check(out, explain, at, lang)
-    translator = load(remark_on_weights(model, quiet), device)
+    translator = load(remark_on_weights(model, quiet), device, precision="float32")
     trace = translator.trace(sentence, target, prefix=prefix)
     is_unfamiliar = target is None and is_unfamiliar_trace(translator.bundle, trace)
     if is_unfamiliar and not quiet:

@@ -66,7 +66,7 @@ def translate(
     stream: search.Stream = False,
     ensemble: search.Ensemble = None,
     engine: search.Engine = "auto",
-    precision: search.Precision = "float32",
+    precision: search.Precision = "auto",
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,

@@ -27,8 +27,8 @@ def build_engine(
     "reference" calls the model itself. "auto" is packed, except for a model with parts of the
     caller's own or with hooks: there it warns and is reference, because packed reads the weights
     and calls no part. precision: of the packed engine's matrix products; "auto" is the fastest on
-    this machine, measured once (`headway.decoding.precision`). Raises ConfigError if engine and
-    precision do not fit each other, the model or its device.
+    this machine that scores as float32 does (`headway.decoding.precision`). Raises ConfigError if
+    engine and precision do not fit each other, the model or its device.
     """
     if engine not in get_args(EngineName):
         raise ConfigError(f"There is no engine '{engine}'.", suggest(engine, get_args(EngineName)))

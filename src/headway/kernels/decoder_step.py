@@ -7,11 +7,15 @@ from numpy.typing import NDArray
 
 from headway.kernels.arrays import Floats, Ints, Numbers, Words
 from headway.kernels.attention_step import attend_to_memory, attend_to_past
+from headway.kernels.codegen.addresses import array_at
 from headway.kernels.codegen.numba_compiler import compiled
 from headway.kernels.linear import feed_forward, project
 
-Caches = tuple[Numbers, ...]
-Weights = tuple[tuple[Words, ...], ...]
+Caches = tuple[Numbers, Numbers, Numbers, Numbers]
+"""Keys and values of the past, keys and values of the memory; those of the first layer."""
+Weights = tuple[Words, Words, Words, Words, Words, Words]
+"""w_qkv and w_o of self-attention, w_q and w_o of cross-attention, w_1 and w_2, as `project` takes
+them; those of the first layer."""
 
 
 @compiled
@@ -50,13 +54,12 @@ def decode_rows(
     lengths: Ints,
     owners: NDArray[np.int32],
     source_lengths: Ints,
-    past_keys: Caches,
-    past_values: Caches,
-    memory_keys: Caches,
-    memory_values: Caches,
+    caches: Caches,
+    cache_addresses: Ints,
+    weights: Weights,
+    weight_addresses: Ints,
     num_heads: int,
     d_ff: int,
-    weights: Weights,
     gammas: Floats,
     betas: Floats,
     epsilon: np.float32,
@@ -66,17 +69,18 @@ def decode_rows(
 
     The sums are those of one call for each operation. One call saves the way into each call and
     back, which for a few rows takes longer than the sums. x: (R, d_model), embedded; the result
-    overwrites it. weights: w_qkv and w_o of self-attention, w_q and w_o of cross-attention, w_1 and
-    w_2; of each, the weights of all layers as `project` takes them. gammas and betas: one row for
-    each sub-layer and, with pre-norm, one for the closing norm.
+    overwrites it. cache_addresses, (4, layers), and weight_addresses, (6, layers), say where those
+    of each layer are (`addresses_of`). gammas and betas: one row for each sub-layer and, with
+    pre-norm, one for the closing norm.
     """
+    past_keys, past_values, memory_keys, memory_values = caches
     w_qkv, w_o, w_q, w_memory, w_1, w_2 = weights
     count, d_model = x.shape
     total = np.empty((count, d_model), np.float32)
     y = np.empty((count, d_model), np.float32)
-    d_keys, d_values = past_keys[0].shape[2], past_values[0].shape[2]  # of all heads
+    d_keys, d_values = past_keys.shape[2], past_values.shape[2]  # of all heads
     qkv = np.empty((count, 2 * d_keys + d_values), np.float32)
-    q = np.empty((count, memory_keys[0].shape[2]), np.float32)
+    q = np.empty((count, memory_keys.shape[2]), np.float32)
     heads = np.empty((count, d_values), np.float32)
     # The base is what a sub-layer's output is added to. Post-norm: x itself. Pre-norm: the sum
     # before the norm, which takes turns with `total`, because Numba orders the additions otherwise
@@ -88,20 +92,21 @@ def decode_rows(
         y[:] = np.float32(0.0)
         add_norm(base, y, gammas[0], betas[0], epsilon, total, x)
         norm = 1
-    for layer in range(len(past_keys)):
-        project(x, w_qkv[layer], False, qkv)
-        keys, values = past_keys[layer], past_values[layer]
+    for layer in range(cache_addresses.shape[1]):
+        at, weight_at = cache_addresses[:, layer], weight_addresses[:, layer]
+        project(x, array_at(w_qkv, weight_at[0]), False, qkv)
+        keys, values = array_at(past_keys, at[0]), array_at(past_values, at[1])
         attend_to_past(qkv, rows, lengths, owners, keys, values, num_heads, heads)
-        project(heads, w_o[layer], False, y)
+        project(heads, array_at(w_o, weight_at[1]), False, y)
         add_norm(base, y, gammas[norm], betas[norm], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
-        project(x, w_q[layer], False, q)
-        keys, values = memory_keys[layer], memory_values[layer]
+        project(x, array_at(w_q, weight_at[2]), False, q)
+        keys, values = array_at(memory_keys, at[2]), array_at(memory_values, at[3])
         attend_to_memory(q, slots, source_lengths, keys, values, num_heads, heads)
-        project(heads, w_memory[layer], False, y)
+        project(heads, array_at(w_memory, weight_at[3]), False, y)
         add_norm(base, y, gammas[norm + 1], betas[norm + 1], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
-        feed_forward(x, w_1[layer], w_2[layer], d_ff, y)
+        feed_forward(x, array_at(w_1, weight_at[4]), array_at(w_2, weight_at[5]), d_ff, y)
         add_norm(base, y, gammas[norm + 2], betas[norm + 2], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
         norm += 3

@@ -403,6 +403,23 @@ def _compiled_int8(weights: int, sensitive: bool) -> Choice:
     return Choice(By.PYTORCH_INT8, "the processor has no sums of byte products that kernels use")
 
 
+def scores_as_float32(precision: Precision, device: torch.device, weights: int) -> bool:
+    """Return True if translations in this precision score as those of float32 do.
+
+    That is within 0.1 BLEU and 0.1 chrF on 1,000 sentences (benchmarks/log/022, 053, 054), and by
+    compiled kernels on a CPU. weights: of the largest product of a layer.
+    """
+    if precision == "float32":
+        return True
+    if device.type != "cpu":
+        return precision == "bfloat16"
+    if weights < INT8_WEIGHTS or not multiplies_bytes():
+        return False
+    if precision == "bfloat16":
+        return multiplies_bfloat16()
+    return has_vnni() or weights <= SMALL_WEIGHTS
+
+
 def pytorch_linear(precision: Precision, weights: int) -> Choice:
     """Choose for a product of the PyTorch backend; weights: their number."""
     match precision:

@@ -123,7 +123,8 @@ def load_models(
         folder = find_bundle(path)
         name = _free_name(_name(folder), [served.name for served in models])
         say(f"Loading {name}")
-        loaded = load(path, device)
+        # The pages show translations beside traces, which are in float32.
+        loaded = load(path, device, precision="float32")
         models.append(Served(name, loaded, loaded.bundle.checksum, path.as_posix()))
     return models
 

@@ -24,6 +24,7 @@ COMMANDS = [
     "shortlist",
     "info",
     "export",
+    "warm-up",
 ]
 
 

@@ -23,7 +23,7 @@ ENOUGH = [*SMALL, "--set", "training.max_steps=30"]
 def _named() -> dict[str, set[str]]:
     """Return the names of each row; those that only explain another stand in brackets."""
     rows = re.findall(
-        r"^\| `((?:\w+)(?: --[\w-]+(?: \w+)?)?)` \| (.*) \|$", TEXT, flags=re.MULTILINE
+        r"^\| `((?:\w[\w-]*)(?: --[\w-]+(?: \w+)?)?)` \| (.*) \|$", TEXT, flags=re.MULTILINE
     )
     found: dict[str, set[str]] = {}
     for command, text in rows:
@@ -82,6 +82,7 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     yield "info", ["info", model]
     keras = ["export", model, "--to", "keras", "--out", place / "keras"]
     yield "export --to keras", keras
+    yield "warm-up", ["warm-up"]
     ctranslate2 = ["export", model, "--to", "ctranslate2", "--out", place / "ctranslate2"]
     yield "export --to ctranslate2", ctranslate2
 

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from headway.cli.remarks import remark_on_weights
-from headway.decoding.translator import load
 
 
 @pytest.mark.parametrize("better", ["best", "averaged"])
@@ -30,11 +29,14 @@ def test_which_weights_stand_for_a_run_is_said_unless_quiet(
     assert capsys.readouterr() == ("", "")
 
 
-def test_what_auto_chose_is_said_unless_quiet(run, bundle_path: Path) -> None:
+@pytest.mark.parametrize("chosen", ["float32", "bfloat16"])
+def test_what_auto_chose_is_said_unless_it_is_float32(
+    run, bundle_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str
+) -> None:
+    monkeypatch.setattr("headway.decoding.precision.fastest", lambda *_: chosen)
     sentence = ["translate", bundle_path, "--text", "the cat sat"]
-    chosen = load(bundle_path, "cpu", precision="auto").engine.backend.precision  # type: ignore
-    said = f"Note: --precision auto chose the packed engine, {chosen}.\n"
+    said = f"Note: computing in {chosen}, the fastest precision here that scores as float32 does;"
 
-    assert said in run(*sentence, "--precision", "auto")[2]
-    assert said not in run(*sentence, "--precision", "auto", "--quiet")[2]
-    assert "auto" not in run(*sentence)[2]
+    assert (said in run(*sentence)[2]) == (chosen != "float32")
+    assert "fastest" not in run(*sentence, "--quiet")[2]
+    assert "fastest" not in run(*sentence, "--precision", "bfloat16")[2]

@@ -38,6 +38,7 @@ def arguments(command: str, bundle: Path, text: Path) -> list[object]:
         "shortlist": [bundle, *both],
         "train": [*both, *valid, *SMALL, "--out", text.parent / "run"],
         "translate": [bundle, text],
+        "warm-up": [],
     }[command]
 
 
@@ -56,6 +57,7 @@ WORKS = {
     "shortlist": "headway.bundle.load_bundle",
     "train": "headway.training.run.begin",
     "translate": "headway.decoding.translator.load",
+    "warm-up": "headway.warm_up.warm_up",
 }
 
 

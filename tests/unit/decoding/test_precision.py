@@ -1,6 +1,7 @@
 """The fastest precision is measured once, remembered, and never in the way."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,21 +10,28 @@ import torch
 from headway.decoding import precision
 from headway.decoding.build_engine import build_engine
 from headway.decoding.precision import fastest
+from headway.kernels import dispatch
+from headway.kernels.dispatch import Precision
 from headway.model.transformer import Transformer
 
 CPU = torch.device("cpu")
+ALL: list[Precision] = ["float32", "bfloat16", "int8"]
 
 
 @pytest.fixture
 def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     calls: list[tuple[int, int]] = []
 
-    def measure(device: torch.device, d_model: int, d_ff: int) -> str:
+    def measure(
+        device: torch.device, d_model: int, d_ff: int, candidates: Sequence[Precision]
+    ) -> str:
+        assert candidates == ALL
         calls.append((d_model, d_ff))
         return "int8"
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(precision, "_measure", measure)
+    monkeypatch.setattr(dispatch, "scores_as_float32", lambda *_: True)
     return calls
 
 
@@ -85,9 +93,9 @@ def test_the_least_time_wins_and_of_nearly_the_same_what_is_most_exact(
     monkeypatch.setattr(precision, "_seconds", seconds)
     before = torch.get_num_threads()
 
-    assert precision._measure(CPU, 8, 16) == chosen
+    assert precision._measure(CPU, 8, 16, ALL) == chosen
 
-    assert threads == {1}  # loops have one
+    assert threads == {1}  # kernels have one
     assert torch.get_num_threads() == before
 
 
@@ -96,3 +104,12 @@ def test_auto_is_what_was_measured(measured: list[tuple[int, int]], tiny: Transf
 
     assert engine.backend.precision == "int8"  # pyright: ignore[reportAttributeAccessIssue]
     assert measured == [(14, 19)]
+
+
+def test_where_float32_alone_is_worth_it_nothing_is_measured(
+    measured: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "scores_as_float32", lambda name, *_: name == "float32")
+
+    assert fastest(CPU, 512, 2048) == "float32"
+    assert measured == []

@@ -241,3 +241,31 @@ def test_the_reason_of_a_small_gradient_is_the_limit_that_decides(
         assert choice == (By.PYTORCH, f"under {least:,} scalar products")
     else:
         assert choice.by == (By.NUMBA_AMX if tiles else By.NUMBA)
+
+
+@pytest.mark.parametrize(
+    ("instructions", "weights", "expected"),
+    [
+        ("vnni and bfloat16", 2**20, {"float32", "bfloat16", "int8"}),
+        ("vnni", 2**20, {"float32", "int8"}),
+        ("pairs", 2**20, {"float32"}),  # fewer bits than with VNNI
+        ("pairs", 2**17, {"float32", "int8"}),  # int8 is float32 there, except the vocabulary
+        ("vnni and bfloat16", 2**14 - 1, {"float32"}),  # nothing is gained
+        ("none", 2**20, {"float32"}),
+    ],
+)
+def test_auto_chooses_among_precisions_that_score_as_float32(
+    instructions: str, weights: int, expected: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "has_vnni", lambda: "vnni" in instructions)
+    monkeypatch.setattr(dispatch, "multiplies_bytes", lambda: instructions != "none")
+    monkeypatch.setattr(dispatch, "multiplies_bfloat16", lambda: "bfloat16" in instructions)
+
+    def names(device: str) -> set[str]:
+        where = torch.device(device)
+        return {
+            name for name in get_args(Precision) if dispatch.scores_as_float32(name, where, weights)
+        }
+
+    assert names("cpu") == expected
+    assert names("cuda") == {"float32", "bfloat16"}

@@ -31,6 +31,7 @@ from headway.decoding.packed.torch_backend import (
 )
 from headway.decoding.packed.weights import Projection
 from headway.kernels import attention_step, decoder_step, dispatch, linear
+from headway.kernels.codegen.addresses import addresses_of
 from headway.kernels.dispatch import Precision
 from headway.kernels.float_linear import in_float_blocks, in_pair_blocks
 from headway.kernels.linear_blocks import LARGEST_BYTE
@@ -141,7 +142,11 @@ class FusedDecoder:
     def __init__(self, decoder: Stack) -> None:
         """Use the prepared weights."""
         products = _products(decoder)
-        self.weights = tuple(tuple(product.weight for product in role) for role in products)
+        self.products = products  # keeps the weights alive
+        self.weights = tuple(role[0].weight for role in products)
+        self.weight_addresses = np.stack(
+            [addresses_of([product.weight for product in role]) for role in products]
+        )
         self.d_ff = products[-2][0].num_outputs
         self.gammas = np.stack([norm.gamma for norm in decoder.norms])
         self.betas = np.stack([norm.beta for norm in decoder.norms])
@@ -166,16 +171,27 @@ class FusedDecoder:
     def __call__(self, x: Floats, step: DecoderStep) -> Floats:
         """Compute (R, d_model) -> (R, d_model), in place."""
         state: PackedState = step.state
+        past, memory = state.past[0], state.memory[0]
+        if state.addresses is None:
+            state.addresses = _addresses(state)
         decoder_step.decode_rows(
             x, step.rows, step.slots, state.lengths, state.owners, state.source_lengths,
-            tuple(cache.keys for cache in state.past),
-            tuple(cache.values for cache in state.past),
-            tuple(cache.keys for cache in state.memory),
-            tuple(cache.values for cache in state.memory),
-            self.num_heads, self.d_ff, self.weights,
+            (past.keys, past.values, memory.keys, memory.values), state.addresses,
+            self.weights, self.weight_addresses, self.num_heads, self.d_ff,
             self.gammas, self.betas, self.epsilon, self.pre,
         )  # fmt: skip
         return x
+
+
+def _addresses(state: PackedState) -> Ints:
+    """Return where the caches of all layers are, in the order of `decode_rows`, (4, layers)."""
+    return np.stack(
+        [
+            addresses_of([getattr(cache, name) for cache in caches])
+            for caches in (state.past, state.memory)
+            for name in ("keys", "values")
+        ]
+    )
 
 
 def _has_one_size(decoder: Stack) -> bool:

@@ -20,8 +20,9 @@ class PackedState:
 
     source_lengths: the source pieces of each slot, (slots,). lengths: the decoded positions of each
     row, (rows,). owners: the row that holds each position of a row's past, (rows, T). past: the
-    cache of self-attention in each layer. memory: that of cross-attention. allowed: the lists of
-    allowed pieces.
+    cache of self-attention in each layer. memory: that of cross-attention. addresses: where the
+    caches are in memory, kept by a backend that needs it; None after they have moved. allowed: the
+    lists of allowed pieces.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class PackedState:
         self.owners = np.zeros((rows, _PAST_ROOM), dtype=np.int32)
         self.past = [self._cache(rows, _PAST_ROOM, heads) for heads in past]
         self.memory = [self._cache(slots, _MEMORY_ROOM, heads) for heads in memory]
+        self.addresses: Ints | None = None
 
     def _cache(self, first: int, second: int, heads: Heads) -> Cache:
         return Cache(
@@ -84,6 +86,7 @@ class PackedState:
 
     def _lengthen(self, caches: Sequence[Cache], room: int, lengths: Ints) -> None:
         """Lengthen caches, one by one, so that only one is in memory twice."""
+        self.addresses = None
         for cache in caches:
             cache.keys = self.backend.grow(cache.keys, room, lengths)
             cache.values = self.backend.grow(cache.values, room, lengths)

@@ -10,6 +10,7 @@ machine would not be repeated by the next run. `PrivateCallees` makes the copies
 
 import contextlib
 import functools
+import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,13 @@ class _Compilations(event.Listener):
         self.patience.end()
 
 
-event.register("numba:compile", _Compilations())
+_compilations = _Compilations()
+event.register("numba:compile", _compilations)
+
+
+def seconds_compiling() -> float:
+    """Return the seconds that this process has spent in Numba's compiler."""
+    return _compilations.patience.taken
 
 
 def host_has(feature: str) -> bool:
@@ -67,11 +74,9 @@ def has_amx() -> bool:
     return all(host_has(feature) for feature in _AMX_NEEDS) and request_tiles()
 
 
-_SOURCES = (
-    *((file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in _FILES),
-    *_NAMED,
-    has_amx(),
-)
+_CONTENT = hashlib.sha256(b"".join(file.read_bytes() for file in _FILES)).hexdigest()
+# An upgrade that changes no kernel leaves machine code as it is, so the files' times do not count.
+_SOURCES = (_CONTENT, *_NAMED, has_amx())
 
 
 class _Library(JITCodeLibrary):
@@ -121,6 +126,12 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     with contextlib.suppress(RuntimeError):
         dispatcher._cache = _Kept(function)
     return dispatcher
+
+
+def kept_in(dispatcher: Any) -> Path | None:
+    """Return the folder that keeps a compiled function's machine code; None if there is none."""
+    cache = dispatcher._cache
+    return Path(cache.cache_path) if isinstance(cache, _Kept) else None
 
 
 class _Kept(FunctionCache):

@@ -1,0 +1,48 @@
+"""Arrays by their addresses, so that a kernel takes any number of arrays of one shape.
+
+A tuple of arrays has its length in its type, and Numba would compile a kernel anew for each length.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from headway.kernels.arrays import Ints
+
+
+def addresses_of(arrays: Sequence[NDArray[Any]]) -> Ints:
+    """Return where the numbers of arrays begin in memory; the caller keeps the arrays alive.
+
+    Raises ValueError unless all have the type and shape of the first, and are contiguous.
+    """
+    first = arrays[0]
+    for array in arrays:
+        if (array.dtype, array.shape) != (first.dtype, first.shape) or not array.flags.c_contiguous:
+            raise ValueError("Arrays that are reached by address need one type and shape.")
+    return np.array([array.__array_interface__["data"][0] for array in arrays], np.int64)
+
+
+@intrinsic
+def array_at(context: Any, like: Any, address: Any) -> Any:
+    """Return an array of the type and shape of `like`, whose numbers begin at this address."""
+    if not isinstance(like, types.Array) or like.layout != "C":
+        raise TypeError("array_at takes a contiguous array.")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array_type = signature.args[0]
+        array = context.make_array(array_type)(context, builder, arguments[0])
+        result = context.make_array(array_type)(context, builder)
+        for name in ("nitems", "itemsize", "shape", "strides"):
+            setattr(result, name, getattr(array, name))
+        result.data = builder.inttoptr(arguments[1], array.data.type)
+        # Nothing owns the memory on this side, so no references are counted.
+        result.meminfo = cgutils.get_null_value(result.meminfo.type)
+        result.parent = cgutils.get_null_value(result.parent.type)
+        return result._getvalue()
+
+    return like(like, types.int64), generate
