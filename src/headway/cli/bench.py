@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.guesses import Command
+from headway.cli.guesses import Command, Commands
 from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
 from headway.cli.remarks import remark_on_weights
 
 bench = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     help="Compare speed with peers, in turns, on this machine.",
 )

@@ -7,7 +7,8 @@ import copy
 import difflib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -61,6 +62,7 @@ _OTHER_COMMANDS = {
 }
 _TEXT_OPTIONS = ("--source", "--target", "--reference", "--valid-source", "--valid-target")
 _NUMBERS = re.compile("valid (number|integer)")
+_BEYOND = re.compile(r"should be (greater|less) than or equal to (\S+)")
 _MODEL = ("-m", "--model", "--model-path", "--checkpoint")
 _INPUT = ("-i", "--in", "--input", "--input-file", "--file", "--src")
 _INPUTS = {
@@ -72,25 +74,42 @@ _WRITE_LINES = ("translate", "evaluate")  # the commands whose --out is a file o
 
 
 class Commands(TyperGroup):
-    """A table of commands that knows the names of commands in other toolkits."""
+    """A table of commands that knows the names of commands in other toolkits.
+
+    An error of the call is a ConfigError, whose message is one line, and not Click's own, which
+    prints several.
+    """
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return a command; ConfigError with its name here for one of another toolkit."""
+        """Return a command; ConfigError suggests the one that was probably meant."""
         try:
             return super().resolve_command(ctx, args)
         except UsageError:
-            if (call := _OTHER_COMMANDS.get(args[0])) is None:
-                raise
-            raise ConfigError(
-                f"There is no command '{args[0]}'.", f"Here it is: headway {call}"
-            ) from None
+            words = _words(ctx)
+            if not words and (call := _OTHER_COMMANDS.get(args[0])):
+                remedy = f"Here it is: headway {call}"
+            elif near := difflib.get_close_matches(args[0], self.commands, n=1):
+                remedy = f"Did you mean {' '.join(['headway', *words, *near])}?"
+            else:
+                remedy = f"See {' '.join(['headway', *words])} --help."
+            raise ConfigError(f"There is no command '{args[0]}'.", remedy) from None
+
+    def make_context(self, *arguments: Any, **settings: Any) -> Any:
+        """Read what comes before the command; ConfigError if it is wrong."""
+        with _told_in_one_line():
+            return super().make_context(*arguments, **settings)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Read the rest of the line and call the command; ConfigError if it is wrong."""
+        with _told_in_one_line():
+            return super().invoke(ctx)
 
 
 class Command(TyperCommand):
     """A command that takes other spellings and `-` for a standard stream, and gives hints.
 
     With a hint, it raises ConfigError, whose message is one line that can be copied; otherwise
-    Click's own error.
+    Click's own error, of which `Commands` makes one.
     """
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
@@ -118,9 +137,9 @@ class Command(TyperCommand):
             remaining = super().parse_args(ctx, args)
         except UsageError as error:
             if option := getattr(error, "option_name", None):
-                raise self._no_option(ctx, option) from None
-            if no_number := self._no_number(ctx, asked, error):
-                raise no_number from None
+                raise self._wrong_option(ctx, option) from None
+            if wrong_number := self._wrong_number(ctx, asked, error):
+                raise wrong_number from None
             if hint := self._arguments_hint(ctx, asked):
                 message = getattr(error, "message", "") or "An option is missing"
                 raise ConfigError(f"{message.rstrip('.')}.", hint) from None
@@ -133,24 +152,32 @@ class Command(TyperCommand):
     def _options(self) -> dict[str, Any]:
         return {name: param for param in self.params for name in param.opts if name[0] == "-"}
 
-    def _no_option(self, ctx: Any, option: str) -> ConfigError:
-        """Return the error for an option that this command does not have."""
-        words = [ctx.info_name]
-        while (ctx := ctx.parent).parent:
-            words.insert(0, ctx.info_name)
-        command = " ".join(words)
+    def _wrong_option(self, ctx: Any, option: str) -> ConfigError:
+        """Return the error for an option that this command does not have, or without its value."""
+        command = " ".join(_words(ctx))
+        if option in self._options():
+            return ConfigError(
+                f"{option} is without its value.", f"Write it behind; see headway {command} --help."
+            )
         message = f"`headway {command}` has no option {option}."
         return ConfigError(message, self._suggestion(option) or f"See headway {command} --help.")
 
-    def _no_number(self, ctx: Any, asked: Sequence[str], error: Exception) -> ConfigError | None:
-        """Return the error for an option whose value is not a number; None for other errors."""
-        param = getattr(error, "param", None)
-        kind = _NUMBERS.search(getattr(error, "message", ""))
-        if param is None or kind is None:
+    def _wrong_number(self, ctx: Any, asked: Sequence[str], error: Exception) -> ConfigError | None:
+        """Return the error for a value that is no number or out of range; None for other errors."""
+        param, message = getattr(error, "param", None), getattr(error, "message", "")
+        kind, beyond = _NUMBERS.search(message), _BEYOND.search(message)
+        if param is None or not (kind or beyond):
             return None
         value = self.make_parser(ctx).parse_args(list(asked))[0].get(param.name)
         if not isinstance(value, str):
             return None
+        if beyond:
+            side = "at least" if beyond[1] == "greater" else "at most"
+            return ConfigError(
+                f"{param.opts[0]} is {value}, but must be {side} {beyond[2]}.",
+                f"Give {beyond[2]}, say.",
+            )
+        assert kind is not None
         begun = re.match(r"\d+(?=[a-z ]*$)", value)
         noun = "a number" if kind[1] == "number" else "a whole number"
         return ConfigError(
@@ -211,7 +238,11 @@ class Command(TyperCommand):
         if "--text" in names:
             if not remaining:
                 return ""
-            if any(Path(text).exists() for text in positional[1:]):
+            if any(Path(text).exists() for text in positional[2:]):
+                return "It takes one file: call it once for each."
+            if len(positional) == 3 and all(map(_like_a_file, positional[1:])):
+                return f"Did you mean --out {quote(positional[2])}?"
+            if Path(positional[1]).exists():
                 return "It takes one file: call it once for each."
             sentence = quote(" ".join(positional[1:]))
             return f"A sentence is one argument, in quotes: --text {sentence}"
@@ -272,6 +303,44 @@ class Command(TyperCommand):
         if name == "--out" and self.name not in _WRITE_LINES:
             raise ConfigError("--out is `-`, but it names a file or folder here.", "Choose a name.")
         return "/dev/stdout"
+
+
+@contextmanager
+def _told_in_one_line() -> Iterator[None]:
+    """Make a ConfigError of an error of Click about the call."""
+    try:
+        yield
+    except UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # no error: it prints the help
+            raise
+        raise _config_error(error) from None
+
+
+def _config_error(error: Any) -> ConfigError:
+    """Return the error for an error of Click without a hint."""
+    message, param = error.message or "", getattr(error, "param", None)
+    help_page = f"See {' '.join(['headway', *_words(error.ctx)])} --help." if error.ctx else ""
+    if param is None:  # the error of a command itself says what to do
+        by_command = type(error) is typer.BadParameter
+        return ConfigError(f"{message.rstrip('.')}.", "" if by_command else help_page)
+    name = param.opts[0] if param.opts[0][0] == "-" else param.name.upper()
+    if type(error).__name__ == "MissingParameter":
+        return ConfigError(f"{name} is missing.", help_page)
+    return ConfigError(f"{name}: {message.rstrip('.')}.", help_page)
+
+
+def _words(ctx: Any) -> list[str]:
+    """Return the names of a command, such as bench and train; none for the table of commands."""
+    words = []
+    while ctx.parent:
+        words.insert(0, ctx.info_name)
+        ctx = ctx.parent
+    return words
+
+
+def _like_a_file(text: str) -> bool:
+    """Return True for the name of a file, as far as a name can tell: a word with an extension."""
+    return bool(Path(text).suffix) and " " not in text
 
 
 def _key(option: str) -> str:

@@ -9,6 +9,7 @@ from headway.data.composition import differ_in_form, is_decomposed
 from headway.data.corpus import Pair
 from headway.data.survey import misalignments
 from headway.data.two_languages import TwoLanguages
+from headway.errors import shown
 
 COMPOSE = "`headway clean --fix nfc --drop none` composes both files of a text."
 """The remedy for text in several Unicode forms."""
@@ -16,6 +17,7 @@ COMPOSE = "`headway clean --fix nfc --drop none` composes both files of a text."
 _CLEAR = 3.0  # log-odds above which the language of a line is clear
 _MOST = 0.7  # of these lines
 _FEWEST = 20
+_SEVERAL = 5  # different references; fewer may well have one translation
 _FEW_COPIES = 5  # sentences; all translations of so few may well equal their references
 
 
@@ -48,12 +50,17 @@ def doubts_of_files(
 ) -> Iterator[str]:
     """Yield a sentence for each file that is equal to the references, or shifted against them.
 
-    Also for each system whose Unicode form is not that of the references.
-    Arguments as in `doubts`.
+    Also for each system whose Unicode form is not that of the references, and for each that
+    translates all alike. Arguments as in `doubts`.
     """
     for name, texts in systems.items():
         if remark := forms_remark(name, references, texts):
             yield remark
+        if len(set(references)) >= _SEVERAL and len(set(texts)) == 1 and texts[0].strip():
+            yield (
+                f"All translations of {name} are the same, {shown(texts[0])}: they do not depend "
+                "on the source."
+            )
         if name not in files:
             continue
         if _are_copies(references, texts):

@@ -89,12 +89,12 @@ def test_translations_that_are_empty_are_noted(run, bundle_path: Path, tmp_path:
     noted = run("evaluate", tmp_path / "silent", *files)[2]
 
     assert out == "\n" * 5
-    notes = [f"Note: line {line}: the translation is empty." for line in (1, 3)]
+    notes = [f"Note: line {line}: the translation is empty." for line in (1, 3, 4)]
     assert [line for line in err.splitlines() if "empty" in line] == notes
-    assert json.loads(report)["empty"] == 2
-    assert "Note: 2 translations are empty, although the source has text." in noted.splitlines()
+    assert json.loads(report)["empty"] == 3
+    assert "Note: 3 translations are empty, although the source has text." in noted.splitlines()
     _, whole, _ = run("evaluate", bundle_path, *files, "--json")
-    assert json.loads(whole)["empty"] == 0
+    assert json.loads(whole)["empty"] == 1  # of the fourth line nothing is left
 
 
 def test_an_unknown_metric_is_said_before_the_work(run, tmp_path: Path, text) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import typer
 
 LINES = "저는 갑니다 .\n너는 온다 !\n"
 
@@ -58,6 +59,20 @@ def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("evaluate M train.en train.af", "Did you mean --source train.en --reference train.af?"),
         ("score M train.en train.af", "Did you mean --source train.en --target train.af?"),
         ("translate M train.en train.af", "It takes one file: call it once for each."),
+        ("translate M train.en out.af", "Did you mean --out out.af?"),
+        ("translate M nowhere.en out.af", "Did you mean --out out.af?"),
+        ("transalte M", "There is no command 'transalte'. Did you mean headway translate?"),
+        ("frobnicate", "There is no command 'frobnicate'. See headway --help."),
+        ("bench trian", "There is no command 'trian'. Did you mean headway bench train?"),
+        ("--frobnicate", "No such option: --frobnicate. See headway --help."),
+        ("translate", "MODEL is missing. See headway translate --help."),
+        (
+            "translate M --beam",
+            "--beam is without its value. Write it behind; see headway translate",
+        ),
+        ("translate M --seed 3", "Error: --seed is for sampling; add --sample, or leave it out.\n"),
+        ("translate M --text A two", "--text and FILE are both text; give one of them."),
+        ("info", "Error: Name a model, or add --kernels.\n"),
         ("translate M The minister spoke", "--text 'The minister spoke'"),
     ],
 )
@@ -74,10 +89,28 @@ def test_a_wrong_call_says_in_one_line_what_would_be_right(
     assert hint in err
 
 
-def test_a_wrong_call_without_a_hint_keeps_its_usage(run) -> None:
-    status, _, err = run("info")
-    assert status == 2
-    assert "Usage: " in err
+@pytest.mark.skipif(not hasattr(typer, "_click"), reason="an older Typer has other words")
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["translate", "M", "--beam", 0], "--beam is 0, but must be at least 1. Give 1, say."),
+        (
+            ["serve", "--port", 70000],
+            "--port is 70000, but must be at most 65535. Give 65535, say.",
+        ),
+    ],
+)
+def test_a_number_out_of_range_is_named_with_the_nearest_one(
+    run, arguments: list[object], message: str
+) -> None:
+    assert run(*arguments) == (2, "", f"Error: {message}\n")
+
+
+@pytest.mark.parametrize("call", [[], ["bench"]])
+def test_a_table_of_commands_without_one_prints_its_help(run, call: list[str]) -> None:
+    _, out, err = run(*call)
+    assert "Commands" in out + err
+    assert "Error" not in out + err
 
 
 @pytest.mark.parametrize(
@@ -249,7 +282,7 @@ def test_a_command_of_another_toolkit_is_named(run, command: str, call: str) -> 
 def test_another_unknown_command_stays_one(run) -> None:
     status, _, err = run("trian", "a")
     assert status == 2
-    assert "Did you mean 'train'?" in err
+    assert "Did you mean headway train?" in err
 
 
 @pytest.mark.parametrize("name", ["page.html", "page"])

@@ -33,6 +33,19 @@ def test_translations_that_are_the_references_are_named() -> None:
     assert not list(doubts(PAIRS, systems))  # a model may well be right in all
 
 
+@pytest.mark.parametrize("files", [[], ["A"]])
+def test_translations_that_are_all_the_same_are_named(files: Collection[str]) -> None:
+    references = [pair.target for pair in PAIRS[:5]]
+    (doubt,) = doubts(PAIRS[:5], {"A": ["I am."] * 5}, files)
+    assert doubt == (
+        "All translations of A are the same, 'I am.': they do not depend on the source."
+    )
+    # Four sentences may have one translation, and equal references should have.
+    assert not list(doubts(PAIRS[:4], {"A": ["I am."] * 4}, files))
+    assert not list(doubts_of_files(references[:1] * 9, {"A": ["I am."] * 9}, files))
+    assert not list(doubts_of_files(references, {"A": ["I am."] * 4 + ["You."]}, files))
+
+
 @pytest.mark.parametrize("shift", [1, 3])
 def test_references_that_have_moved_are_named(shift: int) -> None:
     targets = [f"{pair.target} {number}" for number, pair in enumerate(PAIRS, 1000)]

@@ -64,7 +64,7 @@ def test_a_size_that_is_not_set_is_at_most_what_the_text_gives(
     again = find_tokenizers(found.as_found(config), texts)
     assert (again.sides, again.notes) == (found.sides, [])
     # A size that is set is refused, and so is one more than the largest.
-    for size in (8000, found.largest + 1):
+    for size in (8000, found.sides[0].vocabulary_size + 1):
         with pytest.raises(VocabularyTooLargeError):
             find_tokenizers(
                 config.model_copy(update={"tokenizer": unset.replace({"vocabulary_size": size})}),
