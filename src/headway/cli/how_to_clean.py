@@ -77,36 +77,51 @@ def _command(corpus: "Corpus", held_out: "Sequence[Sequence[StrPath]]") -> str:
     stem = "cleaned" if Path(source).name.startswith("clean.") else "clean"
     words = ["headway clean --source", quote(source)]
     if corpus.targets:
-        target = str(corpus.targets[0])
-        words += ["--target", quote(target)]
-        out = f"--out {stem}.{_two_endings(source, target)}"
+        words += ["--target", quote(str(corpus.targets[0]))]
     else:
         words += _reading(corpus)
-        out = f"--out {stem}.tsv"
     for files in held_out:
         # The two files of the corpus are in the order in which it has its sides.
         in_order = files[::-1] if corpus.reverse else files
         for side, file in zip(USUAL_FIELDS, in_order, strict=False):
             words += [f"--valid-{side}", quote(str(file))]
-    words.append(out)
+    words.append(f"--out {stem}.{_ending(corpus)}")
     if more:
         words.append(f"(and so for {len(more):,} more)")
     return " ".join(words)
 
 
-def _two_endings(source: str, target: str) -> str:
-    """Return `{en,ko}` if the names end like this, else endings that tell the sides apart."""
-    from headway.data.compression import compression
+def _ending(corpus: "Corpus") -> str:
+    """Return what follows `clean.` in the name of the output.
 
-    plain = [name.removesuffix(compression(name)) for name in (source, target)]
-    first, second = (Path(name).suffix.removeprefix(".") for name in plain)
-    if first != second and all(map(_SUFFIX.fullmatch, (first, second))):
-        return f"{{{first},{second}}}"
-    return "{source,target}.txt"
+    It is `{en,ko}` if files end like this or the languages are known, so that a training on the
+    cleaned text knows them too. Otherwise it is one table, or two endings for the sides.
+    """
+    from headway.data.compression import compression
+    from headway.data.languages import language_code
+
+    if corpus.targets:
+        names = [str(files[0]) for files in (corpus.sources, corpus.targets)]
+        plain = [name.removesuffix(compression(name)) for name in names]
+        first, second = (Path(name).suffix.removeprefix(".") for name in plain)
+        if first != second and all(map(_SUFFIX.fullmatch, (first, second))):
+            return f"{{{first},{second}}}"
+    if _has_languages(corpus):
+        return f"{{{','.join(map(language_code, corpus.languages))}}}"
+    return "{source,target}.txt" if corpus.targets else "tsv"
+
+
+def _has_languages(corpus: "Corpus") -> bool:
+    from headway.data.languages import are_languages
+
+    return are_languages(*corpus.languages)
 
 
 def _reading(corpus: "Corpus") -> list[str]:
-    """Return the options for a table whose columns, fields or languages are not the usual ones."""
+    """Return the options for a table whose columns, fields or languages are not the usual ones.
+
+    The names of two outputs have the languages already.
+    """
     from headway.data.headers import USUAL_FIELDS
 
     options = []
@@ -115,6 +130,6 @@ def _reading(corpus: "Corpus") -> list[str]:
             options.append(f"--{side}-column {corpus.columns[number] + 1}")
         if corpus.fields[number] != side:
             options.append(f"--{side}-field {quote(corpus.fields[number])}")
-        if corpus.languages[number] != side:
+        if corpus.languages[number] != side and not _has_languages(corpus):
             options.append(f"--{side}-language {quote(corpus.languages[number])}")
     return options

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from headway.cli.source_scripts import SourceScripts, language_of_sources
 from headway.counted import counted
+from headway.data.sentences import has_rules_of_its_own
 from headway.decoding.request_maker import RequestMaker
 from headway.decoding.translation import StreamEnd, Translation
 from headway.errors import shown
@@ -41,6 +42,7 @@ class LineNotes:
         self._counts: Counter[str] = Counter()
         self._with_text = 0
         self._scripts = SourceScripts(self.bundle)
+        self._has_rules = has_rules_of_its_own(self.bundle.source_language)
 
     def add(self, sentence: str, result: Translation | StreamEnd) -> None:
         """Print notes on the translation of the next line."""
@@ -49,6 +51,14 @@ class LineNotes:
             return
         self._with_text += bool(sentence.strip())
         self._scripts.add(sentence)
+        if result.num_sentences > 1 and not self._has_rules:
+            self._has_rules = True  # said once
+            self._say(
+                f"line {self.number} was cut into {result.num_sentences} sentences by the rules of "
+                "English, because the model does not record its source language. Use "
+                "--one-sentence-a-line to translate lines whole, or give the model its language "
+                "(docs/en/howto/several-sentences.md)."
+            )
         for kind, note in self._notes(sentence, result):
             self._counts[kind] += 1
             if self._counts[kind] <= _EACH:

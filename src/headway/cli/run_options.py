@@ -80,10 +80,11 @@ def chosen_settings(
     fine-tuning has its own training settings.
     """
     from headway.config.presets import FINE_TUNING, STARTER_TRAINING
+    from headway.training.languages import language_ending
 
     named: dict[str, object] = {
-        "data.source_language": _language(files["source"]),
-        "data.target_language": _language(files["target"]),
+        "data.source_language": language_ending(files["source"]),
+        "data.target_language": language_ending(files["target"]),
         **{f"data.{key}": name for key, name in files.items()},
         "model.preset": preset,
         "training.start_from": start_from,
@@ -95,13 +96,3 @@ def chosen_settings(
     return [
         f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in named.items() if value
     ] + [*settings]
-
-
-def _language(name: str) -> str:
-    """Guess the language from a name like `train.ko` or `train.ko.gz`; empty for `a.txt`."""
-    from headway.data.compression import compression
-    from headway.data.tables import FORMS
-
-    plain = name[: len(name) - len(compression(name))]
-    suffix = Path(plain).suffix.removeprefix(".")
-    return "" if f".{suffix.lower()}" in (".txt", *FORMS) else suffix

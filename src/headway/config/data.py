@@ -71,10 +71,10 @@ class DataConfig(Section):
     test_target: PathText = ""
     """Test text, target side."""
     source_language: str = "source"
-    """Name or code of the source language, for the card and pictures. It also chooses texts of a
-    .tmx file and columns of a .csv file."""
+    """Name or code of the source language: it decides how text is cut into sentences, and chooses
+    texts of a .tmx and columns of a .csv file. If unset, names show it (`dev.de`)."""
     target_language: str = "target"
-    """Name of the target language."""
+    """The same for the target language."""
     reverse: bool = False
     """Train the other direction: exchange source and target."""
     max_pieces: int = Field(default=256, ge=1)

@@ -17,7 +17,7 @@ from headway.data.headers import USUAL_FIELDS
 from headway.data.hub import dataset_digest, is_dataset
 from headway.data.line_count_mismatch import go_together_at_the_end, where_they_part
 from headway.data.lines import read_lines
-from headway.data.tables import FORMS, header_remark, table_reader
+from headway.data.tables import FORMS, table_reader
 from headway.errors import ConfigError, DataError, permitted
 
 _READ_SIZE = 1 << 20
@@ -186,15 +186,6 @@ class Corpus:
     def files(self) -> tuple[StrPath, ...]:
         """Return all files, the sources first."""
         return self.sources + self.targets
-
-    def header_remarks(self) -> list[str]:
-        """Return a remark for each table, on the columns that are source and target."""
-        if self.targets:
-            return []
-        remarks = (
-            header_remark(file, self.columns, self.fields, self.languages) for file in self.sources
-        )
-        return list(filter(None, remarks))
 
     def numbered(self) -> Iterator[tuple[int, Pair]]:
         """Yield each pair to be trained on with its line, counted from 1 over all files."""

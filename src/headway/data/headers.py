@@ -35,6 +35,11 @@ def names_columns(cells: tuple[str, str], languages: tuple[str, str] = USUAL_FIE
     )
 
 
+def is_word_for_a_side(text: str) -> bool:
+    """Return True for words such as `source` and `tgt`."""
+    return text.strip().casefold() in _ANY_WORD
+
+
 def are_two_sides(first: str, second: str) -> bool:
     """Return True if two words differ and are languages, or words such as `source`."""
     first, second = first.strip().casefold(), second.strip().casefold()

@@ -66,6 +66,18 @@ def is_language(text: str) -> bool:
     return main in _CODES and len(region) <= 4 and (region.isalnum() or not region)
 
 
+def are_languages(first: str, second: str) -> bool:
+    """Return True if two words are names or codes of two different languages.
+
+    Together, codes of three letters are hardly words.
+    """
+    codes = [language_code(word) for word in (first, second)]
+    return codes[0] != codes[1] and all(
+        is_language(word) or (len(word) == 3 and code in _CODES)
+        for word, code in zip((first, second), codes, strict=True)
+    )
+
+
 def is_language_name(text: str) -> bool:
     """Return True for the name of a language, but not for its codes of two or three letters."""
     plain = text.strip().casefold()

@@ -12,6 +12,7 @@ from itertools import accumulate
 
 import sentencex
 
+from headway.data.headers import is_word_for_a_side
 from headway.data.languages import language_code
 
 _OPENERS = "\"'“„‟‘‚‛«»‹›(（[［{「『〈《【〔¿¡"
@@ -69,9 +70,23 @@ def splitting_language(name: str) -> str:
     >>> splitting_language("Korean (formal)"), splitting_language("source")
     ('ko', 'en')
     """
+    return _code(name) or "en"
+
+
+def has_rules_of_its_own(name: str) -> bool:
+    """Return True for a language by whose rules text is cut, and not by those of English instead.
+
+    >>> has_rules_of_its_own("Korean"), has_rules_of_its_own("eng"), has_rules_of_its_own("src")
+    (True, True, False)
+    """
+    return bool(_code(name)) and not is_word_for_a_side(name)
+
+
+def _code(name: str) -> str:
+    """Return the code of a language; empty if the name is none."""
     first = _LETTERS.match(name.strip())
     code = language_code(first[0]) if first else ""
-    return code if code.isascii() and 2 <= len(code) <= 3 else "en"
+    return code if code.isascii() and 2 <= len(code) <= 3 else ""
 
 
 def split_sentences(text: str, language: str = "en") -> list[str]:

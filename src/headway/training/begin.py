@@ -23,6 +23,7 @@ from headway.training.costs import Tried, plan_within
 from headway.training.diagnosis import TrainingProblem
 from headway.training.distributed import World, restarted
 from headway.training.encode import keep_encoded
+from headway.training.languages import language_remarks, with_languages
 from headway.training.prepare import PreparedRun, prepare
 from headway.training.random_numbers import training_here
 from headway.training.reporting import Reporter
@@ -135,6 +136,7 @@ def _lead(
     stack.enter_context(training_here(shared=context.shares_generators(config)))
     start = None if folder.checkpoint.exists() else open_start(config, context.change)
     config = start.config if start else config
+    config = config if resume else with_languages(config)
     check_settings(config, context.device)  # before hours of cutting text into pieces
     texts = read_texts(config.data, reporter=context.reporter)
     context.say(texts.remarks)
@@ -374,7 +376,7 @@ def _remarks_of_new_run(
 ) -> list[str]:
     """Return the sentences for the user before the first step, in order."""
     bundle, encoded, training = trainer.bundle, prepared.encoded, config.training
-    sentences: list[str] = []
+    sentences = language_remarks(config.data)
     if config.data.hold_out and config.data.valid_source:
         sentences.append("data.hold_out is not used, because data.valid_source names a text.")
     decoding, longest = config.decoding, bundle.decoding.max_source_pieces

@@ -37,6 +37,7 @@ from headway.training.budget import (
 from headway.training.cuda_graphs import Limits
 from headway.training.ema import WeightAverage
 from headway.training.estimate import advice
+from headway.training.languages import language_remarks, with_languages
 from headway.training.micro_batches import update_within_memory
 from headway.training.objective import Objective
 from headway.training.optimizer import build_optimizer
@@ -143,7 +144,7 @@ def check_run(
     """
     torch_device = torch.device(resolve_device(device))
     start = open_start(config)
-    config = start.config if start else config
+    config = with_languages(start.config if start else config)
     check_settings(config, torch_device)
     texts = read_texts(config.data, needs_validation=False, reporter=reporter)
     problem = None
@@ -189,6 +190,7 @@ def check_run(
             *rewritten,
             *texts.remarks,
             *_remarks(config, stream, steps, estimated),
+            *language_remarks(config.data),
             *harmless,
         ],
         read=texts.corpora,

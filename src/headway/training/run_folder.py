@@ -20,6 +20,7 @@ from headway.json_text import to_json
 from headway.runtime.atomic_files import PARTIAL, write_atomically, writing
 from headway.runtime.locks import lock_file
 from headway.saved_bundle import AVERAGED, BEST, REPORT
+from headway.training.languages import are_read_alike, with_begun_languages
 from headway.training.schedule import FALLING_TO_MAX_STEPS
 from headway.training.start_from import inherit
 
@@ -127,7 +128,7 @@ class RunFolder:
         begun = self._begun_config()
         if config is None:
             return begun
-        config = inherit(config, begun)
+        config = with_begun_languages(inherit(config, begun), begun)
         if difference := _first_difference(begun, config):
             if difference.startswith("training.max_steps:"):
                 raise ConfigError(
@@ -322,6 +323,8 @@ def from_its_weights(run: Path) -> str:
 
 def _first_difference(old: RunConfig, new: RunConfig) -> str | None:
     changeable = set(CHANGEABLE)
+    if are_read_alike(old.data, new.data):
+        changeable |= {("data", "source_language"), ("data", "target_language")}
     if old.training.schedule in FALLING_TO_MAX_STEPS:
         # Here max_steps decides the rate of every step, also of earlier ones.
         changeable.remove(("training", "max_steps"))

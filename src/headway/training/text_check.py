@@ -16,7 +16,8 @@ from headway.data.survey import Scripts, main_scripts, other_scripts, overlap, s
 from headway.data.tokenizer import Tokenizer
 from headway.data.two_languages import TwoLanguages
 from headway.errors import shown
-from headway.training.texts import Texts, training_corpora, untag
+from headway.training.corpora import training_corpora
+from headway.training.texts import Texts, untag
 
 _CHUNK = 10_000  # lines encoded at once
 _NAMED = 10  # unknown texts

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from headway.config.data import CorpusConfig, DataConfig
+from headway.config.data import DataConfig
 from headway.data.compression import StrPath
 from headway.data.corpus import (
     Corpus,
@@ -16,12 +16,12 @@ from headway.data.corpus import (
     check_read_again,
     file_digest,
     fingerprint,
-    matching_files,
-    partners,
     read_pairs,
 )
 from headway.data.hub import is_dataset
+from headway.data.tables import header_remark
 from headway.errors import ConfigError
+from headway.training.corpora import tables_of, training_corpora
 from headway.training.holding_out import hold_out
 from headway.training.reporting import SILENT, Reporter
 
@@ -112,14 +112,11 @@ def read_texts(
 
 def _header_remarks(data: DataConfig, corpora: Sequence[Corpus]) -> list[str]:
     """Return a remark for each table, on the columns that are source and target."""
-    folder = Path(data.directory)
-    texts = [(data.valid_source, data.valid_target), (data.test_source, data.test_target)]
-    tables = [source for source, target in texts if source and not target]
-    split = _corpus(
-        data, data, [name if is_dataset(name) else folder / name for name in tables], ()
+    remarks = (
+        header_remark(file, corpus.columns, corpus.fields, corpus.languages)
+        for file, corpus in tables_of(data, corpora)
     )
-    remarks = chain.from_iterable(corpus.header_remarks() for corpus in (*corpora, split))
-    return list(dict.fromkeys(remarks))
+    return list(dict.fromkeys(filter(None, remarks)))
 
 
 def _check_named(data: DataConfig, needs_validation: bool) -> None:
@@ -175,38 +172,6 @@ def _check_tags(data: DataConfig) -> None:
             f"{', '.join(map(repr, dict.fromkeys(trained)))}.",
             "Give validation and test text the tag of one of them.",
         )
-
-
-def training_corpora(data: DataConfig) -> list[Corpus]:
-    """Return the training text of its files, before any is held out."""
-    folder = Path(data.directory)
-    corpora = []
-    for corpus in data.corpora or [data]:
-        if corpus.target:
-            sources, targets = partners(folder, corpus.source, corpus.target)
-        else:
-            sources, targets = matching_files(folder, corpus.source), ()
-        corpora.append(_corpus(data, corpus, sources, targets))
-    return corpora
-
-
-def _corpus(
-    data: DataConfig,
-    named: DataConfig | CorpusConfig,
-    sources: Sequence[StrPath],
-    targets: Sequence[StrPath],
-) -> Corpus:
-    """Return the text in these files, read with the settings of `named`."""
-    return Corpus(
-        tuple(sources),
-        tuple(targets),
-        columns=(named.source_column - 1, named.target_column - 1),
-        fields=(named.source_field, named.target_field),
-        languages=(data.source_language, data.target_language),
-        reverse=named.reverse != (data.reverse and named is not data),
-        tag=named.tag,
-        weight=named.weight if isinstance(named, CorpusConfig) else 1.0,
-    )
 
 
 def read_split(data: DataConfig, source: str, target: str) -> list[Pair]:

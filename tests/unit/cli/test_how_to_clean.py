@@ -27,6 +27,18 @@ from headway.data.problems import problems
             "--out clean.tsv",
         ),
         (
+            Corpus(("a.csv",), (), fields=("German", "target"), languages=("German", "en_US")),
+            "headway clean --source a.csv --source-field German --out clean.{de,en-us}",
+        ),
+        (
+            Corpus(("a.txt",), ("b.txt",), languages=("de", "en")),
+            "headway clean --source a.txt --target b.txt --out clean.{de,en}",
+        ),
+        (
+            Corpus(("a.de",), ("b.en",), languages=("en", "de"), reverse=True),
+            "headway clean --source a.de --target b.en --out clean.{de,en}",
+        ),
+        (
             Corpus(("a.tsv", "b.tsv"), (), columns=(0, 3)),
             "headway clean --source a.tsv --target-column 4 --out clean.tsv (and so for 1 more)",
         ),

@@ -46,7 +46,7 @@ def test_a_sentence_that_became_nothing_is_noted(notes: Notes) -> None:
         ("the cat. a dog.", replace(end, empty_parts=1)),
         ("the cat. a dog.", replace(end, empty_parts=0)),
     ]
-    assert notes(lines) == [
+    assert notes(lines, language="English") == [
         "Note: line 1: 2 of its 3 translated parts are empty.",
         "Note: line 2: 1 of its 3 translated parts is empty.",
     ]
@@ -94,11 +94,22 @@ def test_after_five_notes_of_a_kind_only_their_number_is_printed(
 ) -> None:
     noted, plain = ("the cü\x07 cat", result), ("the cat", PLAIN)
     five = [f"Note: line {line}: {single}." for line in range(2, 7)]
-    assert notes([plain, *[noted] * 5, *[plain] * 20]) == five
-    assert notes([plain, *[noted] * 8, *[plain] * 20]) == [
+    assert notes([plain, *[noted] * 5, *[plain] * 20], language="English") == five
+    assert notes([plain, *[noted] * 8, *[plain] * 20], language="English") == [
         *five,
         f"Note: 8 of 29 lines {summary}.",
     ]
+
+
+def test_the_first_line_that_is_cut_by_the_rules_of_another_language_is_noted(
+    notes: Notes,
+) -> None:
+    cut = ("the cat. a dog.", replace(PLAIN, num_parts=2, num_sentences=2))
+    (note,) = notes([("the cat", PLAIN), cut, cut])
+    assert note.startswith("Note: line 2 was cut into 2 sentences by the rules of English, because")
+    assert "--one-sentence-a-line" in note
+    assert notes([("the cat", PLAIN)]) == notes([cut], language="Korean") == []
+    assert notes([cut], quiet=True) == []
 
 
 def test_a_text_that_is_mostly_unknown_seems_to_be_in_another_language(notes: Notes) -> None:

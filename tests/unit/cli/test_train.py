@@ -38,6 +38,22 @@ def test_files_on_the_command_line_give_a_bundle_that_translates(
     assert run("translate", out, files[0].partition("=")[2])[1].count("\n") == 9
 
 
+@pytest.mark.parametrize("validated", [True, False])
+def test_languages_are_those_of_the_validation_files_or_it_says_that_they_are_unknown(
+    run, files: list[str], tmp_path: Path, validated: bool
+) -> None:
+    table, out = tmp_path / "a.tsv", tmp_path / "run"
+    table.write_text("저는 간다\tI go\n너는 온다\tyou come\n" * 4, encoding="utf-8")
+    valid = files[2:] if validated else ["--set=data.hold_out=1"]
+    status, _, err = run("train", f"--source={table}", *valid, *SMALL, "--out", out)
+
+    assert status == 0, err
+    assert err.count("The source language is not set") == (not validated)
+    described = json.loads((out / "best" / "config.json").read_text(encoding="utf-8"))
+    languages = described["source_language"], described["target_language"]
+    assert languages == (("ko", "en") if validated else ("source", "target"))
+
+
 @pytest.mark.parametrize(
     ("tags", "begin"),
     [

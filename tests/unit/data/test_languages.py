@@ -3,8 +3,14 @@
 import pytest
 
 from headway.data import languages as module
-from headway.data.languages import is_language, is_language_name, is_same_language, language_code
-from headway.data.sentences import splitting_language
+from headway.data.languages import (
+    are_languages,
+    is_language,
+    is_language_name,
+    is_same_language,
+    language_code,
+)
+from headway.data.sentences import has_rules_of_its_own, splitting_language
 
 
 @pytest.mark.parametrize(
@@ -54,3 +60,31 @@ def test_no_name_is_that_of_two_languages_and_each_has_a_code() -> None:
 @pytest.mark.parametrize("name", ["Korean", "kor", "KO", "Deutsch", "deu", "Zulu", "irish", "eng"])
 def test_a_text_is_split_by_the_rules_of_the_language_that_its_name_says(name: str) -> None:
     assert splitting_language(name) == language_code(name)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("de", "English", True),
+        ("deu", "eng", True),
+        ("kor_Hang", "eng_Latn", True),
+        ("en-US", "en-GB", True),
+        ("de", "German", False),
+        ("de", "txt", False),
+        ("src", "tgt", False),
+        ("", "", False),
+        ("de", "", False),
+    ],
+)
+def test_two_languages_are_different_and_known(first: str, second: str, expected: bool) -> None:
+    assert are_languages(first, second) is are_languages(second, first) is expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("de", True), ("German", True), ("ceb", True), ("en", True), ("kor_Hang", True),
+     ("source", False), ("src", False), ("Elvish", False), ("", False)],
+)  # fmt: skip
+def test_languages_whose_rules_split_sentences(name: str, expected: bool) -> None:
+    assert has_rules_of_its_own(name) is expected
+    assert expected or splitting_language(name) in ("en", name)

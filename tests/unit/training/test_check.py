@@ -677,10 +677,11 @@ def test_the_minutes_after_which_a_new_model_is_usable_are_those_of_the_estimate
 
     remarks = check_run(make_config(training={"max_steps": 10_000}), "cpu").remarks
 
-    assert remarks[-1] == (
+    usable = (
         "A new model begins to be usable after 500 (short, simple sentences) to 2,000 steps: here "
         "about 3 to 10 minutes without validations."
     )
+    assert usable in remarks
 
 
 def test_a_text_that_is_too_small_is_promised_no_usable_model(make_config: MakeConfig) -> None:

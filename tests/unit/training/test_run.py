@@ -213,6 +213,21 @@ class TestFinishedRun:
 
         assert contents(run) == before
 
+    def test_its_languages_can_be_corrected(self, run: Path, quiet: Reporter) -> None:
+        before = contents(run)
+        corrected = ["data.source_language=de", "data.target_language=en"]
+        config = load_run_config(run / "config.toml", corrected)
+
+        train(config, run, resume=True, reporter=quiet)
+
+        assert load_run_config(run / "config.toml").data.languages == ("de", "en")
+        after = contents(run)
+        assert all(after[name] == before[name] for name in before if name.endswith("tensors"))
+        for name in ("best", "averaged"):
+            bundle = load_bundle(run / name)
+            assert (bundle.source_language, bundle.target_language) == ("de", "en")
+            assert "| languages | de → en |" in bundle.card
+
     def test_changed_text_does_not_continue_it(
         self, run: Path, data_folder: Path, quiet: Reporter
     ) -> None:

@@ -134,6 +134,23 @@ def test_another_configuration_is_refused_by_its_key(
         folder.resume(make_config(**changes))
 
 
+def test_languages_may_be_corrected_unless_other_columns_would_be_read(
+    make_config: MakeConfig, tmp_path: Path, data_folder: Path
+) -> None:
+    begun = {"source_language": "de", "target_language": "en"}
+    folder = RunFolder(tmp_path / "run")
+    (data_folder / "t.csv").write_text("de,en,ko\nja,yes,네\n", encoding="utf-8")
+    with folder.locked():
+        folder.begin(make_config(data=begun | {"test_source": "t.csv"}))
+
+    assert folder.resume(make_config(data={"test_source": "t.csv"})).data.languages == ("de", "en")
+    corrected = make_config(data=begun | {"source_language": "German", "test_source": "t.csv"})
+    assert folder.resume(corrected).data.languages == ("German", "en")
+    changed = make_config(data=begun | {"source_language": "ko", "test_source": "t.csv"})
+    with pytest.raises(ConfigError, match=r"another data\.source_language: 'de', now 'ko'"):
+        folder.resume(changed)
+
+
 def test_a_schedule_that_is_another_is_named_before_the_number_of_steps_that_may_be(
     make_config: MakeConfig, tmp_path: Path
 ) -> None:
