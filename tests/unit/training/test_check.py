@@ -687,7 +687,7 @@ def test_the_minutes_after_which_a_new_model_is_usable_are_those_of_the_estimate
 def test_a_text_that_is_too_small_is_promised_no_usable_model(make_config: MakeConfig) -> None:
     config = make_config(data={"valid_source": "", "valid_target": ""}, training={"max_steps": 40})
 
-    ways, small = check_run(config, "cpu").remarks
+    ways, small, _ = check_run(config, "cpu").remarks
 
     assert ways.endswith("or hold some training text out with --set data.hold_out=3.")
     assert small == (
