@@ -129,7 +129,10 @@ def _show(values: dict[str, Any]) -> None:
         if whole := tokenizer[f"{side}_never_cut"]:
             more = ", …" if len(whole) > _NAMED else ""
             rows.append((f"{side} pieces never cut", f"{', '.join(whole[:_NAMED])}{more}"))
-    rows += [(name, str(value)) for name, value in values["model"].items() if value is not None]
+    model = dict(values["model"])
+    if model["positions"] != "learned":
+        del model["max_positions"]  # sinusoids have no end
+    rows += [(name, str(value)) for name, value in model.items() if value is not None]
     rows += [(f"search: {name}", str(value)) for name, value in values["decoding"].items()]
     for name in ("steps", "epochs", "target_tokens", "seconds", "seed", "precision", "trained_on"):
         if name in record:

@@ -12,7 +12,7 @@ import typer
 from headway.cli import search_options as search
 from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Model, Quiet
 from headway.cli.paragraphs import ParagraphWatch
-from headway.cli.remarks import remark_on_precision, remark_on_weights
+from headway.cli.remarks import remark_on_precision
 from headway.cli.shown import showing_lines
 from headway.cli.tags import TagWatch
 
@@ -79,8 +79,6 @@ def translate(
     inputs = {"FILE": file, "--prefix": prefix, "--terms": terms, "--glossary": glossary}
     _check_files(inputs, {"--out": out, "--alignments": alignments})
     _check_options(ctx.params)
-    for path in (model, *(ensemble or [])):
-        remark_on_weights(path, quiet)
     translator = _load(model, device, engine, precision, ensemble or [])
     remark_on_precision(translator, precision, quiet)
     wishes = _wishes(translator, ctx.params)

@@ -59,7 +59,11 @@ class Translation:
     num_sentences: int = 1
     """The number of sentences, or groups; fewer than the parts if one was too long."""
     complete: bool = True
-    """False if the output limit ended a part of it, or rules forbade every piece."""
+    """False if the output limit ended a part of it, or rules forbade every piece.
+
+    It does not compare the translation with the source. A sentence that was too long for the model
+    was cut into parts: `num_parts` is more than `num_sentences` then, and content is easily lost.
+    """
     unknown_pieces: int = 0
     """The number of source pieces, of all parts, that the vocabulary does not have."""
     empty_parts: int = 0

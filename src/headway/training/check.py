@@ -235,7 +235,10 @@ def _with_hold_out(error: VocabularyTooLargeError, data: DataConfig) -> Vocabula
 
 def _remarks(config: RunConfig, stream: BatchStream, steps: int, estimated: Estimate) -> list[str]:
     training, pairs = config.training, len(stream.pairs)
-    sentences = remarks(training, steps, pairs)
+    sentences = []
+    if not training.start_from and pairs >= USABLE_PAIRS:
+        sentences.append(_usable(steps, estimated.seconds))  # first: it helps to choose --minutes
+    sentences += remarks(training, steps, pairs)
     sentences += advice(estimated.could_record, estimated.seconds)
     epochs = steps / stream.updates_of_an_epoch
     if epochs > _MANY_EPOCHS:
@@ -248,8 +251,6 @@ def _remarks(config: RunConfig, stream: BatchStream, steps: int, estimated: Esti
             f"This is an upper limit: training usually ends earlier, after {training.patience:,} "
             "validations without a new best (training.patience)."
         )
-    if not training.start_from and pairs >= USABLE_PAIRS:
-        sentences.append(_usable(steps, estimated.seconds))
     if config.data.validates:
         return sentences
     return [f"To train, {ways_to_validate(config.data, pairs)}.", *sentences]

@@ -147,6 +147,9 @@ def test_info_for_people_names_the_same_figures(run, bundle_path: Path) -> None:
     assert values["checksum"] in out
     assert f"{values['parameters']:,}" in out
     assert "never cut" not in out
+    # Sinusoids have no end, whatever the configuration says.
+    assert "max_positions" in values["model"]
+    assert "max_positions" not in out
 
 
 def test_info_shows_scores_of_earlier_versions_in_percent(

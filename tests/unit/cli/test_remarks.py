@@ -29,6 +29,17 @@ def test_which_weights_stand_for_a_run_is_said_unless_quiet(
     assert capsys.readouterr() == ("", "")
 
 
+def test_a_translation_does_not_say_which_weights_but_the_facts_of_the_run_do(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    for name in ("best", "averaged"):
+        shutil.copytree(bundle_path, tmp_path / name)
+    (tmp_path / "report.json").write_text('{"best_is_better": true}')
+
+    assert "weights" not in run("translate", tmp_path, "--text", "the cat")[2]
+    assert "using the weights" in run("info", tmp_path)[2]
+
+
 @pytest.mark.parametrize("chosen", ["float32", "bfloat16"])
 def test_what_auto_chose_is_said_unless_it_is_float32(
     run, bundle_path: Path, monkeypatch: pytest.MonkeyPatch, chosen: str

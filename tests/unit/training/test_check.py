@@ -681,7 +681,9 @@ def test_the_minutes_after_which_a_new_model_is_usable_are_those_of_the_estimate
         "A new model begins to be usable after 500 (short, simple sentences) to 2,000 steps: here "
         "about 3 to 10 minutes without validations."
     )
-    assert usable in remarks
+    # It comes before the remark on the steps of the estimate, which are too many.
+    (too_many,) = [remark for remark in remarks if "read each pair" in remark]
+    assert remarks.index(usable) < remarks.index(too_many)
 
 
 def test_a_text_that_is_too_small_is_promised_no_usable_model(make_config: MakeConfig) -> None:
