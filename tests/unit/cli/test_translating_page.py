@@ -1,10 +1,14 @@
-"""Each command of the task page runs as it stands there."""
+"""Each command of the task page runs as it stands there, and so does its code."""
 
 import re
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+import headway
+from headway.inspection.translator import load
 
 DOCS = Path(__file__).parents[3] / "docs"
 TEXT, KOREAN = (
@@ -44,3 +48,31 @@ def test_each_command_of_the_page_runs(run, place: Path, bundle_path: Path, comm
     status, out, err = run(*(names.get(word, word) for word in shlex.split(command)))
     assert status == 0, err
     assert out or list(place.glob("out.*"))
+
+
+@pytest.fixture
+def translated(
+    bundle_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[str, list[str]]]:
+    """Run the code of the page; return its function."""
+    monkeypatch.setattr(headway, "load", lambda _, precision: load(bundle_path))
+    names: dict[str, object] = {}
+    exec("\n".join(re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)), names)
+    return names["translated"]  # type: ignore[return-value]
+
+
+def test_the_function_of_the_page_gives_the_reasons_to_doubt(
+    translated: Callable[..., tuple[str, list[str]]],
+) -> None:
+    unknown, cut = "unknown characters or words", "a sentence too long for the model"
+    assert translated("") == ("", [])
+    assert unknown in translated("저는 Ω .")[1]
+    assert unknown not in translated("저는 갑니다 .")[1]
+    assert cut in translated("저는 갑니다 " * 20)[1]
+    assert translated("저는 갑니다 .", longest=7) == (
+        "",
+        ["8 characters, and 7 are allowed"],
+    )
+    message, remedy = translated(["저는 갑니다 .", 3])[1]
+    assert "int" in message
+    assert remedy
