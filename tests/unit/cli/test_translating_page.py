@@ -68,6 +68,7 @@ def test_the_function_of_the_page_gives_the_reasons_to_doubt(
     assert translated("") == ("", [])
     assert unknown in translated("저는 Ω .")[1]
     assert unknown not in translated("저는 갑니다 .")[1]
+    assert "deleted characters" in translated("저는\ufffd갑니다 .")[1]
     assert cut in translated("저는 갑니다 " * 20)[1]
     assert translated("저는 갑니다 .", longest=7) == (
         "",
