@@ -255,6 +255,21 @@ def test_the_scripts_on_the_page_about_processes_can_be_read() -> None:
     assert job["spec"]["template"]["spec"]["subdomain"] == service["metadata"]["name"]
 
 
+def test_the_dockerfile_copies_files_and_runs_commands_that_exist() -> None:
+    import typer
+
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    (dockerfile,) = _blocks("docs/en/howto/production.md", "dockerfile")
+    copied = re.findall(r"^COPY --chown=app (.*) \S+$", dockerfile, flags=re.MULTILINE)
+    names = " ".join(copied).split()
+    assert {"pyproject.toml", "src"} <= {*names}
+    missing = [name for name in names if not (ROOT / name).exists()]
+    assert missing == ["runs/mine/best"]  # the reader's own
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert {project["readme"], *project["license-files"]} <= {*names}  # the build reads them
+    assert {*re.findall(r"^RUN headway ([\w-]+)", dockerfile, flags=re.MULTILINE)} <= {*commands}
+
+
 LOG = ROOT / "benchmarks" / "log"
 
 
