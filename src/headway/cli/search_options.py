@@ -85,7 +85,10 @@ MinP = Annotated[
     ),
 ]
 Nbest = Annotated[
-    int, typer.Option("--nbest", min=1, help="Print N lines a sentence: number, score, text.")
+    int,
+    typer.Option(
+        "--nbest", min=1, help="Print N lines a sentence: number of the line, score, text."
+    ),
 ]
 NoRepeatNgram = Annotated[
     int | None, typer.Option("--no-repeat-ngram", help="Let no sequence of N pieces occur twice.")

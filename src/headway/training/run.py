@@ -233,7 +233,7 @@ def _which_is_better(report: dict[str, Any], folder: RunFolder) -> str:
     if report["same_weights"]:
         return (
             f"{folder.averaged} and {folder.best} are the same weights, because the weights of one "
-            "validation were averaged. Their scores:"
+            "validation were averaged; use either. Their scores:"
         )
     return f"Scores of the averaged weights, {folder.averaged}:"
 
