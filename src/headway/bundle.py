@@ -62,7 +62,7 @@ def summary(bundle: "Bundle") -> list[str]:
         f"{bundle.source_language} to {bundle.target_language}",
         f"{layers} of width {config.d_model}",
         f"{parameters:,} parameters",
-        f"{source}{target:,} pieces",
+        f"{source}{target:,} tokens",
     ]
 
 

@@ -82,7 +82,7 @@ def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
     for tokenizer, size in ((source, config.source_vocab_size), (target, config.target_vocab_size)):
         if tokenizer.vocabulary_size > size:
             raise BundleError(
-                f"A tokenizer of {folder} has {tokenizer.vocabulary_size} pieces, but the model "
+                f"A tokenizer of {folder} has {tokenizer.vocabulary_size} tokens, but the model "
                 f"{size}.",
                 DAMAGED,
             )

@@ -413,7 +413,7 @@ def test_a_tokenizer_with_more_pieces_than_the_model_is_refused(saved: Path) -> 
     larger = train_tokenizer(["a b c d e f g h i"], kind="word", vocabulary_size=30)
     rewrite(saved, "tokenizer.model", larger.to_bytes())
 
-    with pytest.raises(BundleError, match="has 13 pieces, but the model 8"):
+    with pytest.raises(BundleError, match="has 13 tokens, but the model 8"):
         load_bundle(saved)
 
 

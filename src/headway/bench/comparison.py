@@ -29,7 +29,7 @@ class TranslationComparison:
             "sentences": self.sentences,
             "rounds": self.rounds,
             "machine": self.machine,
-            "tokens": "target pieces without end symbols",
+            "tokens": "target tokens without end symbols",
             "scores_against": "reference" if self.references else "ours in float32",
             "pytorch_memory_mb": round(self.pytorch_memory_mb, 1),
             "cells": [cell.as_dict() for cell in self.cells],
@@ -45,7 +45,7 @@ class TranslationComparison:
         machine = self.machine
         yield f"{self.sentences:,} sentences, {machine['processor']}, {machine['cores']} cores"
         against = "the references" if self.references else "ours in float32"
-        yield f"BLEU and chrF against {against}; pieces without end symbols; medians"
+        yield f"BLEU and chrF against {against}; tokens without end symbols; medians"
         for cell in self.cells:
             yield ""
             yield from _cell_lines(cell)
@@ -66,7 +66,7 @@ def _cell_lines(cell: Cell) -> Iterator[str]:
 
 def _row_line(row: Row) -> str:
     entry, figures, quality = row.configuration, row.figures, row.quality
-    speed = f"{figures.rate:>9,.0f} pieces/s"
+    speed = f"{figures.rate:>9,.0f} tokens/s"
     if figures.p50 is not None:
         speed += f"  p50 {figures.p50:7.2f} ms  p99 {figures.p99:7.2f} ms"
     memory = "" if row.memory_mb is None else f"  {row.memory_mb:,.0f} MiB"
@@ -82,6 +82,6 @@ def _refill_lines(refill: Refill) -> Iterator[str]:
     rates = refill.as_dict()
     for name, values in (("longest first", rates), ("as they come", rates["as_they_come"])):
         yield (
-            f"  sentences {name}: {values['with']:,.0f} pieces/s with refill, "
+            f"  sentences {name}: {values['with']:,.0f} tokens/s with refill, "
             f"{values['without']:,.0f} without, {values['ratio']:.2f} times"
         )

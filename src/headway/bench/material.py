@@ -83,7 +83,7 @@ def _check_lengths(bundle: Bundle, pairs: list[Pair], longest: int) -> None:
         pieces = len(bundle.source_tokenizer.encode(pair.source))
         if pieces > longest:
             raise DataError(
-                f"Sentence {number} has {pieces} pieces and would be translated in parts: the "
+                f"Sentence {number} has {pieces} tokens and would be translated in parts: the "
                 f"model takes {longest}.",
                 "Leave it out, because a peer would not split it.",
             )

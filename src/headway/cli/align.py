@@ -35,7 +35,7 @@ def align(
     ] = None,
     moment: Annotated[
         str | None,
-        typer.Option("--moment", metavar="written|read", help="Step of a target piece to look at."),
+        typer.Option("--moment", metavar="written|read", help="Step of a target token to look at."),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,

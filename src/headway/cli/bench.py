@@ -41,7 +41,7 @@ def train(
     ] = None,
     length: Annotated[
         int | None,
-        typer.Option("--length", min=2, help="Pieces of each sentence; default: 16, on a GPU 32."),
+        typer.Option("--length", min=2, help="Tokens of each sentence; default: 16, on a GPU 32."),
     ] = None,
     compiled: Annotated[
         bool, typer.Option("--compile", help="Ours with training.compile (torch.compile).")
@@ -50,7 +50,7 @@ def train(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Train on random pieces: target pieces a second, ours and peers'."""
+    """Train on random tokens: target tokens a second, ours and peers'."""
     from headway.bench.training import compare_training
 
     comparison = compare_training(
@@ -76,7 +76,7 @@ def train(
         for precision, rate in rates.items()
     ]
     for name, precision, rate in rows:
-        print(f"{name:<10}{precision:<10}{rate:>10,.0f} target pieces/s")
+        print(f"{name:<10}{precision:<10}{rate:>10,.0f} target tokens/s")
     if comparison.ratio is not None:
         print(f"{comparison.ratio:.2f} times the fastest peer")
     if not quiet:
@@ -132,7 +132,7 @@ def translate(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Translate text: target pieces a second and time of a sentence, ours and a peer's."""
+    """Translate text: target tokens a second and time of a sentence, ours and a peer's."""
     from headway.bench.translating import compare_translation
 
     comparison = compare_translation(

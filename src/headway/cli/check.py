@@ -104,7 +104,7 @@ def report_lines(result: "RunCheck") -> list[str]:
     minutes, gigabytes = result.estimate.seconds / 60, result.estimate.memory / 1e9
     steps = counted(result.steps, "step")
     lines += [
-        f"Model: {result.parameters:,} parameters, {result.vocabulary:,} pieces"
+        f"Model: {result.parameters:,} parameters, {result.vocabulary:,} tokens"
         + (", the most that this text gives" if result.problem else ""),
         f"Training: {steps}, {result.epochs:,.1f} epochs, {result.precision}",
         f"Estimate: {minutes:,.1f} minutes"

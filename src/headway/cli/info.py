@@ -100,7 +100,7 @@ def _show_kernels(model: Path | None, *, as_json: bool) -> None:
         line = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         print(line.rstrip())
     print(
-        f"\nTraining: a batch of {SENTENCES} sentences of {LENGTH} pieces, in training mode with "
+        f"\nTraining: a batch of {SENTENCES} sentences of {LENGTH} tokens, in training mode with "
         "gradients, without a trace, torch.compile or a counter of operations."
     )
 
@@ -119,16 +119,16 @@ def _show(values: dict[str, Any]) -> None:
     rows.append(
         (
             "vocabulary",
-            f"{tokenizer['source_pieces']:,} pieces ({tokenizer['source_kind']}), shared"
+            f"{tokenizer['source_pieces']:,} tokens ({tokenizer['source_kind']}), shared"
             if tokenizer["joint"]
             else f"{tokenizer['source_pieces']:,} ({tokenizer['source_kind']}) and "
-            f"{tokenizer['target_pieces']:,} ({tokenizer['target_kind']}) pieces",
+            f"{tokenizer['target_pieces']:,} ({tokenizer['target_kind']}) tokens",
         )
     )
     for side in ("source", "target"):
         if whole := tokenizer[f"{side}_never_cut"]:
             more = ", …" if len(whole) > _NAMED else ""
-            rows.append((f"{side} pieces never cut", f"{', '.join(whole[:_NAMED])}{more}"))
+            rows.append((f"{side} tokens never cut", f"{', '.join(whole[:_NAMED])}{more}"))
     model = dict(values["model"])
     if model["positions"] != "learned":
         del model["max_positions"]  # sinusoids have no end

@@ -28,7 +28,7 @@ Ban = Annotated[
     typer.Option("--ban", help="Text that must not occur; may be given several times."),
 ]
 BatchTokens = Annotated[
-    int, typer.Option(min=1, help="Pieces computed together; for speed and memory.")
+    int, typer.Option(min=1, help="Tokens computed together; for speed and memory.")
 ]
 CoveragePenalty = Annotated[
     float | None,
@@ -41,7 +41,7 @@ Diversity = Annotated[
     float | None,
     typer.Option(
         "--diversity",
-        help="Penalty of a piece for each hypothesis of earlier groups with it; default: 0.5.",
+        help="Penalty of a token for each hypothesis of earlier groups with it; default: 0.5.",
     ),
 ]
 Ensemble = Annotated[
@@ -73,15 +73,15 @@ LengthForm = Annotated[
     typer.Option("--length-form", metavar="gnmt|plain", help="((5 + |Y|) / 6)^alpha or |Y|^alpha."),
 ]
 MaxLength = Annotated[
-    int | None, typer.Option("--max-length", help="Most pieces of a translation.")
+    int | None, typer.Option("--max-length", help="Most tokens of a translation.")
 ]
 MinLength = Annotated[
-    int | None, typer.Option("--min-length", help="Least pieces of a translation.")
+    int | None, typer.Option("--min-length", help="Least tokens of a translation.")
 ]
 MinP = Annotated[
     float | None,
     typer.Option(
-        "--min-p", help="Sample only pieces at least this fraction as probable as the best one."
+        "--min-p", help="Sample only tokens at least this fraction as probable as the best one."
     ),
 ]
 Nbest = Annotated[
@@ -91,7 +91,7 @@ Nbest = Annotated[
     ),
 ]
 NoRepeatNgram = Annotated[
-    int | None, typer.Option("--no-repeat-ngram", help="Let no sequence of N pieces occur twice.")
+    int | None, typer.Option("--no-repeat-ngram", help="Let no sequence of N tokens occur twice.")
 ]
 Patience = Annotated[
     float | None,
@@ -115,16 +115,16 @@ PrefixBias = Annotated[
 RepetitionPenalty = Annotated[
     float | None,
     typer.Option(
-        "--repetition-penalty", help="Above 1, pieces chosen before become less probable."
+        "--repetition-penalty", help="Above 1, tokens chosen before become less probable."
     ),
 ]
 Sample = Annotated[
-    bool, typer.Option("--sample", help="Sample pieces instead of searching for the best.")
+    bool, typer.Option("--sample", help="Sample tokens instead of searching for the best.")
 ]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of what is sampled.")]
 Shortlist = Annotated[
     bool,
-    typer.Option("--shortlist", help="Choose among the pieces of the model's shortlist only."),
+    typer.Option("--shortlist", help="Choose among the tokens of the model's shortlist only."),
 ]
 SplitSentences = Annotated[
     bool | None,
@@ -139,7 +139,7 @@ Stream = Annotated[
 ]
 Temperature = Annotated[
     float | None,
-    typer.Option("--temperature", help="Sample; below 1, probable pieces are favoured."),
+    typer.Option("--temperature", help="Sample; below 1, probable tokens are favoured."),
 ]
 Terms = Annotated[
     Path | None,
@@ -149,10 +149,10 @@ Text = Annotated[
     list[str] | None,
     typer.Option("--text", help="A sentence to translate instead of a file; several are allowed."),
 ]
-TopK = Annotated[int | None, typer.Option("--top-k", help="Sample among the K best pieces only.")]
+TopK = Annotated[int | None, typer.Option("--top-k", help="Sample among the K best tokens only.")]
 TopP = Annotated[
     float | None,
-    typer.Option("--top-p", help="Sample among the best pieces that have probability P together."),
+    typer.Option("--top-p", help="Sample among the best tokens that have probability P together."),
 ]
 
 

@@ -26,10 +26,10 @@ def shortlist(
         Path | None, typer.Option("--target", help="Its translations, line by line.")
     ] = None,
     frequent: Annotated[
-        int, typer.Option("--frequent", min=0, help="Number of frequent pieces for all sentences.")
+        int, typer.Option("--frequent", min=0, help="Number of frequent tokens for all sentences.")
     ] = 100,
     per_piece: Annotated[
-        int, typer.Option("--per-piece", min=0, help="Number of best pieces for a source piece.")
+        int, typer.Option("--per-piece", min=0, help="Number of best tokens for a source token.")
     ] = 100,
     min_probability: Annotated[
         float, typer.Option("--min-probability", min=0, max=1, help="Their smallest probability.")
@@ -50,7 +50,7 @@ def shortlist(
 ) -> None:
     """Learn a shortlist from parallel text, put it into the model, and report its cost.
 
-    `headway translate --shortlist` then chooses among its pieces only.
+    `headway translate --shortlist` then chooses among its tokens only.
     """
     from headway.bundle import load_bundle, save_bundle
     from headway.errors import ConfigError

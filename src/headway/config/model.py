@@ -101,13 +101,13 @@ class ModelConfig(Architecture):
         if self.shared_embeddings == "all" and self.source_vocab_size != self.target_vocab_size:
             raise ConfigError(
                 f"shared_embeddings 'all' needs one vocabulary, but the source has "
-                f"{self.source_vocab_size} pieces and the target {self.target_vocab_size}.",
+                f"{self.source_vocab_size} tokens and the target {self.target_vocab_size}.",
                 "Use a joint tokenizer, or shared_embeddings 'target' or 'none'.",
             )
         smallest = min(self.source_vocab_size, self.target_vocab_size)
         if self.pad_id >= smallest:
             raise ConfigError(
-                f"pad_id is {self.pad_id}, but the smaller vocabulary has pieces 0 to "
+                f"pad_id is {self.pad_id}, but the smaller vocabulary has tokens 0 to "
                 f"{smallest - 1}.",
                 "Use the tokenizer's padding id; 0 for tokenizers of this package.",
             )

@@ -183,5 +183,5 @@ class Cleaning:
             return pairs
         for side, pieces in (("source", pairs.source), ("target", pairs.target)):
             for line in pairs.lines[pieces.lengths() > limit].tolist():
-                self.report._add(self.report.cut, f"{side} longer than {limit} pieces", line)
+                self.report._add(self.report.cut, f"{side} longer than {limit} tokens", line)
         return replace(pairs, source=pairs.source.cut(limit), target=pairs.target.cut(limit))

@@ -211,7 +211,7 @@ def _reasons(
     limit = rules.max_pieces
     longer, shorter = lengths.max(axis=1), lengths.min(axis=1)
     if rules.too_long == "drop" and limit is not None:
-        yield f"longer than {limit} pieces", np.flatnonzero(longer > limit)
+        yield f"longer than {limit} tokens", np.flatnonzero(longer > limit)
     if rules.max_ratio is not None:
         above = longer > rules.max_ratio * np.maximum(shorter, 1)
         yield f"length ratio above {rules.max_ratio:g}", np.flatnonzero(above)

@@ -41,7 +41,7 @@ class Sampler(ABC):
         self.bytes = [i for i, (_, _, kind) in enumerate(table) if kind == _BYTE]
         if any(_SPACE in text[1:] for text in self.ids):
             raise ConfigError(
-                "This tokenizer has pieces of several words, which cannot be sampled.",
+                "This tokenizer has tokens of several words, which cannot be sampled.",
                 "Leave tokenizer.sampling out, or train a tokenizer with Headway.",
             )
         self.symbols = {t: i for i, (t, _, kind) in enumerate(table) if kind == USER_DEFINED}

@@ -65,17 +65,17 @@ class Shortlist:
         always, starts, candidates = (tensors[name].astype(np.int64) for name in _TENSORS)
         if len(starts) != source_size + 1:
             raise DataError(
-                f"It is for {len(starts) - 1} source pieces, but the tokenizer has {source_size}."
+                f"It is for {len(starts) - 1} source tokens, but the tokenizer has {source_size}."
             )
         if starts[0] != 0 or starts[-1] != len(candidates) or (np.diff(starts) < 0).any():
-            raise DataError("Its source pieces do not follow one another.")
+            raise DataError("Its source tokens do not follow one another.")
         special = np.arange(len(SPECIAL_PIECES))
         first = always[: len(special)]
         if not np.array_equal(first, special) or (np.diff(always) <= 0).any():
-            raise DataError("Its pieces for every sentence do not ascend from the special ones.")
+            raise DataError("Its tokens for every sentence do not ascend from the special ones.")
         for pieces in (always, candidates):
             if len(pieces) and not 0 <= pieces.min() <= pieces.max() < target_size:
-                raise DataError(f"It has pieces beyond the {target_size} of the tokenizer.")
+                raise DataError(f"It has tokens beyond the {target_size} of the tokenizer.")
         return cls(always, starts, candidates, target_size)
 
 

@@ -71,7 +71,7 @@ class Tokenizer:
         first = tuple(self._processor.id_to_piece(i) for i in range(min(4, len(self))))
         if first != SPECIAL_PIECES:
             raise TokenizerError(
-                f"This SentencePiece model starts with the pieces {', '.join(first)}; "
+                f"This SentencePiece model starts with the tokens {', '.join(first)}; "
                 f"a tokenizer of this package starts with {', '.join(SPECIAL_PIECES)}.",
                 "Train a tokenizer with train_tokenizer.",
             )
@@ -231,7 +231,7 @@ class Tokenizer:
         for i in checked:
             if not 0 <= i < size:
                 raise TokenizerError(
-                    f"There is no piece {i}; this tokenizer has pieces 0 to {size - 1}.",
+                    f"There is no token {i}; this tokenizer has tokens 0 to {size - 1}.",
                     "Use the tokenizer that the model was trained with.",
                 )
         return checked
@@ -359,7 +359,7 @@ def _check_settings(
     if vocabulary_size < smallest:
         raise ConfigError(
             f"vocabulary_size is {vocabulary_size}; it must be at least {smallest}"
-            f"{', because byte fallback takes 256 pieces' if byte_fallback else ''}.",
+            f"{', because byte fallback takes 256 tokens' if byte_fallback else ''}.",
             "Give a larger size, such as 8000.",
         )
 
@@ -369,14 +369,14 @@ def _explain(message: str, *, kind: str, vocabulary_size: int) -> Exception:
     if too_high := re.search(r"size too high .* value <= (\d+)", message):
         return VocabularyTooLargeError(
             f"vocabulary_size is {vocabulary_size}, but this text gives a {kind} tokenizer at most "
-            f"{too_high[1]} pieces.",
+            f"{too_high[1]} tokens.",
             f"Set tokenizer.vocabulary_size to {too_high[1]} or less, or train on more text.",
             int(too_high[1]),
         )
     if too_low := re.search(r"smaller than required_chars\. \d+ vs (\d+)", message):
         return ConfigError(
             f"vocabulary_size is {vocabulary_size}, but the characters of this text and the "
-            f"special pieces alone need {too_low[1]}.",
+            f"special tokens alone need {too_low[1]}.",
             f"Set tokenizer.vocabulary_size to {too_low[1]} or more, or lower "
             f"character_coverage, to {LEAST_COVERAGE} at least.",
         )
@@ -386,7 +386,7 @@ def _explain(message: str, *, kind: str, vocabulary_size: int) -> Exception:
             "Give sentences.",
         )
     return TokenizerError(
-        f"SentencePiece cannot train a {kind} tokenizer of {vocabulary_size} pieces: {message}",
+        f"SentencePiece cannot train a {kind} tokenizer of {vocabulary_size} tokens: {message}",
         "Check the training text for unusual lines, or choose another size or kind.",
     )
 

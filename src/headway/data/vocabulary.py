@@ -40,13 +40,13 @@ def check_pieces(texts: Sequence[str]) -> None:
         elif forbidden := _NOT_IN_PIECES.search(text):
             problem = f"holds {forbidden[0]!r}"
         elif text in SPECIAL_PIECES or _BYTE_PIECE.fullmatch(text):
-            problem = "is a special piece of every tokenizer"
+            problem = "is a special token of every tokenizer"
         elif text in texts[:index]:
             problem = "is there twice"
         if problem:
             raise ConfigError(
                 f"tokenizer.new_pieces has {text!r}, which {problem}.",
-                "A new piece is a text without spaces, named once, such as <2ko>.",
+                "A new token is a text without spaces, named once, such as <2ko>.",
             )
 
 
@@ -55,7 +55,7 @@ def check_room(texts: Sequence[str], vocabulary_size: int) -> None:
     needed = len(SPECIAL_PIECES) + len(texts) + 1
     if texts and vocabulary_size < needed:
         raise ConfigError(
-            f"tokenizer.vocabulary_size is {vocabulary_size}, but {len(texts)} new pieces, the "
+            f"tokenizer.vocabulary_size is {vocabulary_size}, but {len(texts)} new tokens, the "
             f"special ones and one of the text need {needed}.",
             "Raise it, to 8000 for instance.",
         )

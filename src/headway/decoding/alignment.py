@@ -47,8 +47,8 @@ def word_sums(
     if weights.shape != (len(target_words), len(source_words)):
         raise ConfigError(
             f"The weights have shape {tuple(weights.shape)}, but there are {len(target_words)} "
-            f"target and {len(source_words)} source pieces.",
-            "Give a row for each target piece and a column for each source piece.",
+            f"target and {len(source_words)} source tokens.",
+            "Give a row for each target token and a column for each source token.",
         )
     sources, to_source = _membership(source_words)  # (S, source words)
     targets, to_target = _membership(target_words)  # (T, target words)

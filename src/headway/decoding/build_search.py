@@ -54,7 +54,7 @@ def build_search(
     if terms:
         if not options.takes_terms:
             raise ConfigError(
-                "There are terms that must occur, but pieces are drawn or the beam has groups.",
+                "There are terms that must occur, but tokens are drawn or the beam has groups.",
                 "Leave out sampling and groups, or the terms.",
             )
         return TermsBeamSearch(options, rules, attend, observer)

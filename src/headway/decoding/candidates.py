@@ -73,7 +73,7 @@ def check_numbers(totals: _Values) -> None:
     """Refuse rows with NaN, which have no best piece; totals: log(sum(exp(logits))), (R,)."""
     if math.isnan(totals @ totals):  # one operation for all rows
         raise HeadwayError(
-            "The model's output for a sentence is not a number (NaN), so no piece can be chosen.",
+            "The model's output for a sentence is not a number (NaN), so no token can be chosen.",
             "Look for NaN in its weights; if they have none, translate in float32.",
         )
 

@@ -32,12 +32,12 @@ class Sampling:
             _check_whole(name, getattr(self, name))
         for name in ("min_p", "temperature", "top_p"):
             _check_number(name, getattr(self, name))
-        _check("min_p", self.min_p, 0 <= self.min_p <= 1, "from 0 to 1", "0 leaves all pieces.")
+        _check("min_p", self.min_p, 0 <= self.min_p <= 1, "from 0 to 1", "0 leaves all tokens.")
         _check("seed", self.seed, self.seed >= 0, "at least 0", "Take any whole number.")
         possible = 0 < self.temperature < math.inf
         _check("temperature", self.temperature, possible, "above 0", "For the best, beam_size=1.")
-        _check("top_k", self.top_k, self.top_k >= 0, "at least 0", "0 leaves all pieces.")
-        _check("top_p", self.top_p, 0 < self.top_p <= 1, "above 0, up to 1", "1 leaves all pieces.")
+        _check("top_k", self.top_k, self.top_k >= 0, "at least 0", "0 leaves all tokens.")
+        _check("top_p", self.top_p, 0 < self.top_p <= 1, "above 0, up to 1", "1 leaves all tokens.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class SearchOptions:
         _check("groups", self.groups, possible, allowed, "All groups are of one size.")
         if drawn and self.groups > 1:
             raise ConfigError(
-                f"There are {self.groups} groups, but pieces are drawn, which needs no beam.",
+                f"There are {self.groups} groups, but tokens are drawn, which needs no beam.",
                 "Leave out groups or sampling.",
             )
 

@@ -103,7 +103,7 @@ class RequestMaker:
         """Return a request for every part of the texts; arguments as in `translate`."""
         if glossary is not None and not options.takes_terms:
             raise ConfigError(
-                "There is a glossary, but pieces are drawn or the beam has groups.",
+                "There is a glossary, but tokens are drawn or the beam has groups.",
                 "Leave out sampling and groups, or the glossary.",
             )
         requests: list[Request] = []
@@ -171,13 +171,13 @@ class RequestMaker:
     def target_ids(self, pieces: Sequence[str]) -> list[int]:
         """Return the ids of target pieces; ConfigError for a piece that does not exist."""
         tokenizer = self.bundle.target_tokenizer
-        require_type("pieces", pieces, Iterable, "Give pieces as `translation.pieces` has them.")
+        require_type("pieces", pieces, Iterable, "Give tokens as `translation.pieces` has them.")
         for piece in pieces:
-            require_type("A piece", piece, str, "Give pieces as `translation.pieces` has them.")
+            require_type("A token", piece, str, "Give tokens as `translation.pieces` has them.")
             if tokenizer.piece(tokenizer.id(piece)) != piece:
                 raise ConfigError(
-                    f"The vocabulary has no piece '{piece}'.",
-                    "Give pieces as `translation.pieces` has them.",
+                    f"The vocabulary has no token '{piece}'.",
+                    "Give tokens as `translation.pieces` has them.",
                 )
         return self._fitting([tokenizer.id(piece) for piece in pieces], "A prefix")
 
@@ -187,7 +187,7 @@ class RequestMaker:
         if marks := [SPECIAL_PIECES[i] for i in ids if i in (PAD_ID, START_ID, END_ID)]:
             raise ConfigError(
                 f"The target contains {marks[0]}, which is no text.",
-                "Give pieces of text; start and end are added.",
+                "Give tokens of text; start and end are added.",
             )
         return ids
 
@@ -197,13 +197,13 @@ class RequestMaker:
         if special := [SPECIAL_PIECES[piece] for piece in ids if piece < len(SPECIAL_PIECES)]:
             raise ConfigError(
                 f"A translation that contains {special[0]} cannot be continued.",
-                "Give pieces of text, as `translation.pieces` has them.",
+                "Give tokens of text, as `translation.pieces` has them.",
             )
         if len(ids) == self.position_limit:
             raise ConfigError(
-                f"There are {len(ids)} pieces, as many as the model has positions for, so only the "
+                f"There are {len(ids)} tokens, as many as the model has positions for, so only the "
                 "end can follow.",
-                "Give fewer pieces.",
+                "Give fewer tokens.",
             )
         return ids
 
@@ -229,7 +229,7 @@ class RequestMaker:
         ids = self.bundle.target_tokenizer.encode(text)
         if text.strip() and not ids:
             raise ConfigError(
-                f"The {what} {text!r} has no pieces in the vocabulary.",
+                f"The {what} {text!r} has no tokens in the vocabulary.",
                 "Use words that the model can write, or leave it out.",
             )
         if deleted := self.bundle.target_tokenizer.deleted_texts(text):
@@ -239,7 +239,7 @@ class RequestMaker:
             )
         if unknown := self.bundle.target_tokenizer.unknown_count(ids):
             raise ConfigError(
-                f"The {what} '{text}' has {counted(unknown, 'piece')} that "
+                f"The {what} '{text}' has {counted(unknown, 'token')} that "
                 "the vocabulary does not know.",
                 "Use words that the model can write.",
             )
@@ -248,7 +248,7 @@ class RequestMaker:
     def _fitting(self, ids: list[int], what: str) -> list[int]:
         if len(ids) > self.position_limit:
             raise ConfigError(
-                f"{what} has {len(ids)} pieces, but the model has positions for "
+                f"{what} has {len(ids)} tokens, but the model has positions for "
                 f"{self.position_limit}.",
                 "Shorten it.",
             )

@@ -152,7 +152,7 @@ def read_and_begin(
 ) -> None:
     """Encode these sentences with the engine, and begin them in the search, in free slots."""
     lists = [request.allowed for request in requests if request.allowed is not None]
-    assert len(lists) in (0, len(requests)), "all requests have a list of pieces, or none has"
+    assert len(lists) in (0, len(requests)), "all requests have a list of tokens, or none has"
     engine.encode(state, slots, [request.source_ids for request in requests], lists or None)
     search.begin(slots, [request.by_place() for request in requests])
 

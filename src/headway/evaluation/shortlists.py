@@ -40,9 +40,9 @@ class ShortlistCoverage:
     def lines(self) -> list[str]:
         """Return the same for people."""
         return [
-            f"Covered: {self.covered_pieces:.2%} of {self.pieces:,} pieces of the references; "
-            f"all pieces of {self.covered_sentences:.1%} of {self.sentences:,} sentences",
-            f"List of a sentence: {self.mean_size:,.0f} pieces on average, "
+            f"Covered: {self.covered_pieces:.2%} of {self.pieces:,} tokens of the references; "
+            f"all tokens of {self.covered_sentences:.1%} of {self.sentences:,} sentences",
+            f"List of a sentence: {self.mean_size:,.0f} tokens on average, "
             f"{self.largest_size:,} at most, of {self.vocabulary:,}",
         ]
 
@@ -126,7 +126,7 @@ def coverage(
         covered.append(int((np.isin(target, pieces) & is_known).sum()))
     lengths = [len(target) for target in targets]
     if not sum(lengths):
-        raise DataError("The references have no piece.", "Give sentences with translations.")
+        raise DataError("The references have no token.", "Give sentences with translations.")
     return ShortlistCoverage(
         sentences=len(sizes),
         pieces=sum(lengths),

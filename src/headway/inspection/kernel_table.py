@@ -93,7 +93,7 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
             else dispatch.pytorch_linear(precision, weights)
         )
         yield "projection", part.name, choices[part.name]
-    yield "attention, LayerNorm, shortlist and best pieces", "", backend
+    yield "attention, LayerNorm, shortlist and best tokens", "", backend
     if compiled:
         layers_by = {choice.by for name, choice in choices.items() if name not in _AROUND}
         yield (

@@ -239,10 +239,10 @@ def attention(
     if query.size(0) == 0:
         return Choice(By.PYTORCH, "the batch has no sentence")
     if not (0 < query.size(1) <= LONGEST_SENTENCE and 0 < key.size(1) <= LONGEST_SENTENCE):
-        return Choice(By.PYTORCH, f"a sentence is empty or has over {LONGEST_SENTENCE} pieces")
+        return Choice(By.PYTORCH, f"a sentence is empty or has over {LONGEST_SENTENCE} tokens")
     if not threads.can_divide():
         return Choice(By.PYTORCH, _NO_THREADS)
-    return Choice(By.NUMBA, f"sentences have at most {LONGEST_SENTENCE} pieces")
+    return Choice(By.NUMBA, f"sentences have at most {LONGEST_SENTENCE} tokens")
 
 
 def linear(rows: Tensor, bias: Tensor | None) -> Choice:
@@ -337,9 +337,9 @@ def cross_entropy(logits: Tensor, pad_id: int) -> Choice:
     if obstacle := _obstacle(logits):
         return Choice(By.PYTORCH, obstacle)
     if logits.size(1) < LANES:
-        return Choice(By.PYTORCH, f"the vocabulary has under {LANES} pieces")
+        return Choice(By.PYTORCH, f"the vocabulary has under {LANES} tokens")
     if not 0 <= pad_id < logits.size(1):
-        return Choice(By.PYTORCH, "pad_id is no piece of the vocabulary")
+        return Choice(By.PYTORCH, "pad_id is no token of the vocabulary")
     if not threads.can_divide():
         return Choice(By.PYTORCH, _NO_THREADS)
     return Choice(By.NUMBA, "losses and gradient take one pass over the logits")

@@ -42,7 +42,7 @@ class TokenEmbedding(nn.Module):
         except IndexError:  # Only on a CPU: a GPU would have to wait for the result.
             raise ConfigError(
                 f"The ids go from {int(ids.min())} to {int(ids.max())}, but the vocabulary has "
-                f"pieces 0 to {self.weight.size(0) - 1}.",
+                f"tokens 0 to {self.weight.size(0) - 1}.",
                 "Use the tokenizer that belongs to this model.",
             ) from None
 

@@ -125,7 +125,7 @@ class Transformer(nn.Module):
         if target_ids.size(1) != 1:
             raise ConfigError(
                 f"A cached step decodes one position, not {target_ids.size(1)}.",
-                "Feed the pieces one by one, or decode without a cache.",
+                "Feed the tokens one by one, or decode without a cache.",
             )
         embedded = self.target_embedding(target_ids, cache.length)
         return self.decoder(embedded, memory, None, source_mask, cache)

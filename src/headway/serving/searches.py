@@ -133,7 +133,7 @@ def search_options(
     if sampling is not None and body.beam not in (None, 1):
         raise RefusedError(
             400,
-            f"Pieces are drawn, but the beam is {body.beam}.",
+            f"Tokens are drawn, but the beam is {body.beam}.",
             "Give the beam 1, or none.",
             "beam",
         )

@@ -398,7 +398,7 @@ def _remarks_of_new_run(
     sentences.append(f"Validation text: {encoded.valid_report.summary()}")
     sentences.append(
         f"{count_parameters(bundle.model):,} parameters, "
-        f"{bundle.config.target_vocab_size:,} pieces, {trainer.progress.precision}, "
+        f"{bundle.config.target_vocab_size:,} tokens, {trainer.progress.precision}, "
         f"{counted(torch.get_num_threads(), 'thread')}"
     )
     if trainer.average is not None:

@@ -28,7 +28,7 @@ def write_card(config: RunConfig, record: dict[str, Any]) -> str:
         f"| licence of the text | {recipe.licence or 'not stated'} |",
         f"| parameters | {record['parameters']:,} |",
         f"| steps, epochs | {record['steps']:,}, {record['epochs']} |",
-        f"| target pieces seen | {record['target_tokens']:,} |",
+        f"| target tokens seen | {record['target_tokens']:,} |",
         f"| time | {record['seconds'] / 60:.1f} minutes |",
         f"| precision, seed | {record['precision']}, {record['seed']} |",
         *_machine(record),

@@ -259,7 +259,7 @@ def _nothing_learned(
         )
         yield TrainingProblem(
             "nothing learned",
-            f"The validation loss is {result.loss:.2f}, but knowing how frequent each piece is "
+            f"The validation loss is {result.loss:.2f}, but knowing how frequent each token is "
             f"would give {unigram_loss:.2f}: after the warm-up the model has learned nothing "
             f"more. {cause}",
         )

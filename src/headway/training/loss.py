@@ -55,8 +55,8 @@ def check_padding(pad_id: int, vocabulary: int) -> None:
     """Refuse a padding id outside the vocabulary."""
     if not 0 <= pad_id < vocabulary:
         raise ConfigError(
-            f"pad_id is {pad_id}, but must be a piece of the vocabulary, 0 to {vocabulary - 1}.",
-            "Label padding with the id of its piece, which is 0 in Headway's tokenizers.",
+            f"pad_id is {pad_id}, but must be a token of the vocabulary, 0 to {vocabulary - 1}.",
+            "Label padding with the id of its token, which is 0 in Headway's tokenizers.",
         )
 
 

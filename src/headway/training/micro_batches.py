@@ -89,6 +89,6 @@ def _check_divisible(step: TrainingStep, batches: Sequence[Batch], parts: int) -
     target = max(batch.target_ids.size(1) for batch in batches)
     raise TrainingError(
         f"Memory does not suffice for one pair alone, of up to {source} source and {target} "
-        "target pieces.",
+        "target tokens.",
         "Lower data.max_pieces, train a smaller model or use a machine with more memory.",
     )

@@ -47,7 +47,7 @@ def describe(batches: Sequence[Batch], pairs: PairStore) -> str:
     target = max(_longest(batch.label_ids) for batch in batches) - 1
     return (
         f"It was made from {counted(len(places), 'pair')}, of up to {source} source and {target} "
-        f"target pieces, on these lines of the training text: {named}{more}."
+        f"target tokens, on these lines of the training text: {named}{more}."
     )
 
 

@@ -82,7 +82,7 @@ def panels(records: Records) -> list[Panel]:
     ]
     rates = [_curve("", steps, lambda record: record["rate"], 0)]
     all_panels = [
-        Panel("loss per target\npiece (nats)", 3.5, losses),
+        Panel("loss per target\ntoken (nats)", 3.5, losses),
         Panel("score (%)", 2.4, _scores(validations)),
         Panel("rate", 1.6, rates),
     ]

@@ -95,7 +95,7 @@ class Reporter:
             self._bar = Progress(
                 TextColumn("step {task.completed}/{task.total}"),
                 BarColumn(bar_width=None),
-                TextColumn("mean loss {task.fields[loss]}  {task.fields[speed]} target pieces/s"),
+                TextColumn("mean loss {task.fields[loss]}  {task.fields[speed]} target tokens/s"),
                 TimeElapsedColumn(),
                 _TimeLeft(),
                 console=self.console,
@@ -136,7 +136,7 @@ class Reporter:
             (began, first), left = self._first, self._last - step
             minutes = (now - began) / max(step - first, 1) * left / 60
             self.say(
-                f"step {step:,} of {self._last:,}  mean loss {loss}  {rate} target pieces/s  about "
+                f"step {step:,} of {self._last:,}  mean loss {loss}  {rate} target tokens/s  about "
                 f"{minutes:,.1f} minutes left"
             )
 

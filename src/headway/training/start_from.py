@@ -134,8 +134,8 @@ def _check_vocabulary(bundle: Bundle, path: str) -> None:
     if sizes != pieces or bundle.config.pad_id != PAD_ID:
         raise BundleError(
             f"{path} has tables of {sizes[0]} and {sizes[1]} rows for vocabularies of "
-            f"{pieces[0]} and {pieces[1]} pieces, and padding {bundle.config.pad_id}.",
-            f"Start from a model with a row for each piece and padding {PAD_ID}.",
+            f"{pieces[0]} and {pieces[1]} tokens, and padding {bundle.config.pad_id}.",
+            f"Start from a model with a row for each token and padding {PAD_ID}.",
         )
 
 
@@ -214,7 +214,7 @@ def _messages(config: RunConfig, origin: dict[str, str], sides: Sequence[Enlarge
     for name, side in zip(names, sides, strict=False):
         if config.new_pieces:
             known = f"; there already: {', '.join(side.known)}" if side.known else ""
-            messages.append(f"New pieces of {name}: {_counted(side.new)}{known}.")
+            messages.append(f"New tokens of {name}: {_counted(side.new)}{known}.")
     return messages
 
 

@@ -37,7 +37,7 @@ class Unknown:
 
     def __str__(self) -> str:
         """Return a sentence; invisible characters are escaped."""
-        counted = f"{self.unknown:,} of {self.pieces:,} pieces unknown"
+        counted = f"{self.unknown:,} of {self.pieces:,} tokens unknown"
         named = ", ".join(f"{shown(text)} {times:,}" for text, times in self.most.items())
         more = ", …" if len(self.most) < self.different else ""
         return f"{counted}: {named}{more}" if named else counted

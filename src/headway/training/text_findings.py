@@ -211,7 +211,7 @@ def _unknown_pieces(
         return
     yield TrainingProblem(
         f"unknown pieces, {text} {side}",
-        f"{unknown / pieces:.1%} of the pieces of the {text} text's {side} ({unknown:,} of "
+        f"{unknown / pieces:.1%} of the tokens of the {text} text's {side} ({unknown:,} of "
         f"{pieces:,}) are unknown to the vocabulary, so the model cannot read or write them. In "
         f"another run: {remedy}.",
     )

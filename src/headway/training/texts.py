@@ -162,7 +162,7 @@ def _check_tags(data: DataConfig) -> None:
         if any(map(str.isspace, tag)):
             raise ConfigError(
                 f"The tag of a corpus is {tag!r}, which holds a space.",
-                "A tag is one piece, such as <2ko>.",
+                "A tag is one token, such as <2ko>.",
             )
     trained = [corpus.tag for corpus in data.corpora]
     used = data.tag or data.validates or data.test_source

@@ -119,7 +119,7 @@ def _summary(config: TokenizerConfig, pairs: int) -> str:
     """Return one sentence about trained tokenizers; pairs: those with text on a side."""
     sampled = f", {config.sample_pairs:,} of them sampled" if pairs > config.sample_pairs else ""
     return (
-        f"Tokenizer: {config.kind}, {config.vocabulary_size:,} pieces, trained on the text of "
+        f"Tokenizer: {config.kind}, {config.vocabulary_size:,} tokens, trained on the text of "
         f"{counted(pairs, 'pair')}{sampled}, before any is dropped."
     )
 

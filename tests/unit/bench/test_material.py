@@ -35,7 +35,7 @@ def test_the_model_has_no_more_positions(bundle: Bundle, tmp_path: Path) -> None
 def test_a_sentence_that_would_be_split_is_refused(bundle: Bundle, tmp_path: Path) -> None:
     source = tmp_path / "s"
     source.write_text("the cat\n\n" + "a dog " * 9 + "\n", encoding="utf-8")
-    with pytest.raises(DataError, match="Sentence 3 has 54 pieces and would be translated in"):
+    with pytest.raises(DataError, match="Sentence 3 has 54 tokens and would be translated in"):
         read_material(bundle, source, None)
 
 

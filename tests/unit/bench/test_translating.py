@@ -293,7 +293,7 @@ def test_the_command_prints_a_table(
     assert any(r.startswith("* headway     float32    2 x 1  batch 64 ") for r in rows)
     assert any(r.startswith("! headway     int8 ") for r in rows)
     assert "  1.00 times the peer's best (* best of its side, ! does not count)" in rows
-    assert any("sentences longest first: 50 pieces/s with refill" in r for r in rows)
+    assert any("sentences longest first: 50 tokens/s with refill" in r for r in rows)
     assert "Note: greedy, file: headway int8" in err
 
 

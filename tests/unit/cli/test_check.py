@@ -109,13 +109,13 @@ def test_a_vocabulary_that_is_too_large_is_told_with_all_else(run, config: Path)
     most = int(err.partition("at most ")[2].split()[0])
     assert err == (
         f"Error: vocabulary_size is 3000, but this text gives a bpe tokenizer at most {most} "
-        f"pieces. Set tokenizer.vocabulary_size to {most} or less, or train on more text.\n"
+        f"tokens. Set tokenizer.vocabulary_size to {most} or less, or train on more text.\n"
     )
     lines = printed.splitlines()
     assert "  empty target: 1 (line 3) → headway clean, or leave it: " in printed
     assert any(
         line.startswith("Model: ")
-        and line.endswith(f" {most} pieces, the most that this text gives")
+        and line.endswith(f" {most} tokens, the most that this text gives")
         for line in lines
     )
     assert any(line.startswith("Estimate: ") for line in lines)

@@ -217,8 +217,8 @@ def test_info_names_the_pieces_that_are_never_cut(
     _show(values)
 
     shown = dict(re.split(r"  +", line, maxsplit=1) for line in capfd.readouterr().out.splitlines())
-    assert shown["source pieces never cut"] == "<2ko>, <back>"
-    assert shown["target pieces never cut"].endswith("<18>, <19>, …")
+    assert shown["source tokens never cut"] == "<2ko>, <back>"
+    assert shown["target tokens never cut"].endswith("<18>, <19>, …")
 
 
 def test_info_shows_the_kernels_of_a_model_or_of_the_base_model(run, bundle_path: Path) -> None:

@@ -273,7 +273,7 @@ def test_from_a_model_needs_no_preset_and_brings_its_own_short_training(
 
     assert status == 0, err
     assert f"Starts from {bundle_path} (manifest " in err
-    assert "New pieces of the vocabulary: 1 (<2ko>)." in err
+    assert "New tokens of the vocabulary: 1 (<2ko>)." in err
     text = (out / "config.toml").read_text(encoding="utf-8")
     assert "d_model = 8\n" in text
     assert "warmup_steps = 200\n" in text

@@ -372,7 +372,7 @@ def test_a_prefix_that_cannot_be_written_is_refused(run, bundle_path: Path, tmp_
         "translate", bundle_path, _write(tmp_path / "in", ["the cat"]), "--prefix", prefix
     )
     assert (status, out) == (2, "")
-    assert "The prefix 'Q' has 1 piece that the vocabulary does not know" in err
+    assert "The prefix 'Q' has 1 token that the vocabulary does not know" in err
 
 
 def _lines(run, bundle_path: Path, tmp_path: Path, *options: object) -> list[str]:

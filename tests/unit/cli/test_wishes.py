@@ -55,7 +55,7 @@ def test_glossary_terms_that_no_sentence_has_are_named(
         ("cat\tdog\ncat\tfar\n", "lines 1 and 2 have two translations of 'cat'"),
         (
             "cat\tQ\n",
-            "The glossary's translation 'Q' has 1 piece that the vocabulary does not know",
+            "The glossary's translation 'Q' has 1 token that the vocabulary does not know",
         ),
     ],
 )

@@ -63,7 +63,7 @@ def test_one_vocabulary_size_means_both_sides() -> None:
 
 
 def test_two_vocabularies_need_two_tables() -> None:
-    with pytest.raises(ConfigError, match="the source has 31 pieces and the target 23"):
+    with pytest.raises(ConfigError, match="the source has 31 tokens and the target 23"):
         Architecture().with_vocabulary(31, 23)
 
     apart = Architecture(shared_embeddings="target").with_vocabulary(31, 23)
@@ -80,7 +80,7 @@ def test_the_padding_id_is_a_piece_of_both_vocabularies(sizes: tuple[int, int]) 
     }
 
     assert ModelConfig.parse(values | {"pad_id": 22}).pad_id == 22
-    with pytest.raises(ConfigError, match="pad_id is 23, but the smaller vocabulary has pieces 0"):
+    with pytest.raises(ConfigError, match="pad_id is 23, but the smaller vocabulary has tokens 0"):
         ModelConfig.parse(values | {"pad_id": 23})
 
 

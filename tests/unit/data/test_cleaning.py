@@ -68,7 +68,7 @@ def test_the_longest_length_allowed_is_kept_and_one_more_is_dropped() -> None:
     pairs = [("a b c", "a"), ("a b c d", "a"), ("a", "a b c"), ("a", "a b c d")]
     kept, report = run(pairs, CleaningRules(max_pieces=3))
     assert [pair.line for pair in kept] == [1, 3]
-    assert report.dropped == {"longer than 3 pieces": 2}
+    assert report.dropped == {"longer than 3 tokens": 2}
 
 
 def test_an_too_long_pair_is_cut_and_counted_on_request() -> None:
@@ -80,8 +80,8 @@ def test_an_too_long_pair_is_cut_and_counted_on_request() -> None:
         EncodedPair([1], [1, 2, 3], 3),
     ]
     assert report.dropped == {}
-    assert report.cut == {"source longer than 3 pieces": 1, "target longer than 3 pieces": 2}
-    assert report.examples["target longer than 3 pieces"] == [1, 3]
+    assert report.cut == {"source longer than 3 tokens": 1, "target longer than 3 tokens": 2}
+    assert report.examples["target longer than 3 tokens"] == [1, 3]
 
 
 @pytest.mark.parametrize("too_long", ["drop", "cut"])
@@ -148,7 +148,7 @@ def test_a_duplicate_is_one_of_a_pair_that_is_kept_and_no_reason_where_there_is_
     pairs = [("a a a", "b"), ("a a a", "b"), ("a", "b"), ("", "b"), ("", "b"), ("a", "b")]
     kept, report = run(pairs, CleaningRules(drop_duplicates=True, max_pieces=2))
     assert [pair.line for pair in kept] == [3]
-    assert report.dropped == {"longer than 2 pieces": 2, "empty source": 2, "duplicate": 1}
+    assert report.dropped == {"longer than 2 tokens": 2, "empty source": 2, "duplicate": 1}
 
 
 @pytest.mark.parametrize("processes", [1, 2])
@@ -244,7 +244,7 @@ def test_the_summary_counts_reasons_and_names_their_lines() -> None:
     assert report.lines() == [
         "1,209 pairs read, 1,201 kept; dropped 8: "
         "empty source 7 (lines 1,201, 1,202, 1,203, 1,204, 1,205, …), "
-        "longer than 2 pieces 1 (line 1,208)",
+        "longer than 2 tokens 1 (line 1,208)",
         f"note: {CONTROL} 1 (line 1,209)",
     ]
     assert report.summary() == "; ".join(report.lines())
@@ -252,7 +252,7 @@ def test_the_summary_counts_reasons_and_names_their_lines() -> None:
 
 def test_the_summary_tells_what_was_cut() -> None:
     _, report = run([("a b c", "d")], CleaningRules(max_pieces=2, too_long="cut"))
-    assert report.lines()[1] == "cut: source longer than 2 pieces 1 (line 1)"
+    assert report.lines()[1] == "cut: source longer than 2 tokens 1 (line 1)"
 
 
 def test_the_report_survives_json() -> None:

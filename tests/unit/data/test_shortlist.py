@@ -136,7 +136,7 @@ def test_a_file_that_is_none_or_of_another_model_is_refused(
         (b"{}", "not a safetensors file"),
         (save({"always": tensors["always"]}), "does not hold always, starts, found"),
         (changed(found=tensors["found"][None]), "in one dimension each"),
-        (changed(starts=tensors["starts"][:-1]), f"is for {sizes[0] - 1} source pieces"),
+        (changed(starts=tensors["starts"][:-1]), f"is for {sizes[0] - 1} source tokens"),
         (changed(starts=tensors["starts"][::-1].copy()), "do not follow one another"),
         (changed(always=tensors["always"][1:]), "do not ascend from the special ones"),
         (changed(always=np.array([0, 1, 2, 3, 5, 5])), "do not ascend"),

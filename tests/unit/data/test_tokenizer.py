@@ -270,7 +270,7 @@ def test_surrogates_are_joined_or_replaced() -> None:
 def test_an_id_outside_the_vocabulary_is_named(ids: list[int]) -> None:
     tokenizer = trained()
     for use in (tokenizer.decode, tokenizer.pieces):
-        with pytest.raises(TokenizerError, match=f"no piece {ids[-1]}; .* pieces 0 to {SIZE - 1}"):
+        with pytest.raises(TokenizerError, match=f"no token {ids[-1]}; .* tokens 0 to {SIZE - 1}"):
             use(ids)
 
 
@@ -333,7 +333,7 @@ def test_a_model_with_other_special_pieces_is_refused(tmp_path: Path) -> None:
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(SENTENCES), model_prefix=str(prefix), vocab_size=45, minloglevel=9
     )
-    with pytest.raises(TokenizerError, match="starts with the pieces <unk>, <s>, </s>"):
+    with pytest.raises(TokenizerError, match="starts with the tokens <unk>, <s>, </s>"):
         Tokenizer.from_file(f"{prefix}.model")
 
 
@@ -391,7 +391,7 @@ def test_an_error_while_reading_the_text_stays_itself() -> None:
 
 def test_what_else_fails_in_training_is_told() -> None:
     with pytest.raises(
-        TokenizerError, match=r"cannot train a bpe tokenizer of 90 pieces: .*too long"
+        TokenizerError, match=r"cannot train a bpe tokenizer of 90 tokens: .*too long"
     ):
         trained("bpe", vocabulary_size=90, symbols=["a" * 9_000])
 

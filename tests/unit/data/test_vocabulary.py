@@ -115,8 +115,8 @@ def test_sentencepiece_itself_reads_the_file() -> None:
         (["New York"], "'New York', which holds ' '"),
         (["▁x"], "holds '▁'"),
         (["<2ko>", "<2ko>"], "'<2ko>', which is there twice"),
-        (["</s>"], "'</s>', which is a special piece"),
-        (["<0x0A>"], "'<0x0A>', which is a special piece"),
+        (["</s>"], "'</s>', which is a special token"),
+        (["<0x0A>"], "'<0x0A>', which is a special token"),
         (["\ud800"], "holds '.ud800'"),
     ],
 )

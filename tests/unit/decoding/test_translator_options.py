@@ -113,7 +113,7 @@ def test_terms_are_in_every_hypothesis_for_all_or_for_each(translator: TextTrans
 def test_terms_that_cannot_be_placed_or_written_are_refused(translator: TextTranslator) -> None:
     with pytest.raises(ConfigError, match="There are 1 lists of terms for 2 sentences"):
         translator.translate(TEXT[:2], terms=[["cat"]])
-    with pytest.raises(ConfigError, match="The term '龍' has 1 piece that the vocabulary"):
+    with pytest.raises(ConfigError, match="The term '龍' has 1 token that the vocabulary"):
         translator.translate("I am", terms=["龍"])
     with pytest.raises(ConfigError, match="The sentence is too long"):
         translator.translate(TEXT[1] * 4, terms=["cat"], split_sentences=False)
@@ -227,7 +227,7 @@ def test_alternatives_have_the_models_probabilities_and_the_translations_that_go
 
 
 def test_alternatives_of_what_is_not_there_are_refused(translator: TextTranslator) -> None:
-    with pytest.raises(ConfigError, match="The vocabulary has no piece 'xyz'"):
+    with pytest.raises(ConfigError, match="The vocabulary has no token 'xyz'"):
         translator.alternatives("I am", ["xyz"])
     with pytest.raises(ConfigError, match="The sentence has 0 parts"):
         translator.alternatives(" ")
@@ -245,7 +245,7 @@ def test_alternatives_after_the_end_of_a_translation_are_refused(make: Make) -> 
             translator.alternatives(TEXT[2], [piece, special])
     translator.requests.position_limit = 3
     assert translator.alternatives("the", [piece] * 2)
-    with pytest.raises(ConfigError, match="There are 3 pieces, as many as the model has positions"):
+    with pytest.raises(ConfigError, match="There are 3 tokens, as many as the model has positions"):
         translator.alternatives("the", [piece] * 3)
 
 
@@ -402,7 +402,7 @@ def test_what_is_refused_of_many_sentences_says_of_which(translator: TextTransla
 def test_a_wish_of_which_nothing_is_left_is_not_forgotten(
     translator: TextTranslator, wish: dict[str, Any]
 ) -> None:
-    with pytest.raises(ConfigError, match=r"The (prefix|term) '\\x01' has no pieces"):
+    with pytest.raises(ConfigError, match=r"The (prefix|term) '\\x01' has no tokens"):
         translator.translate(TEXT[0], **wish)
 
 
@@ -495,7 +495,7 @@ def test_an_argument_of_another_type_is_named(
         (lambda t: t.translate("a", batch_tokens=None), "batch_tokens is of type NoneType"),
         (lambda t: t.translate("a", terms=[None]), "A list of terms is of type NoneType"),
         (lambda t: t.alternatives("a", count=[]), "count is of type list"),
-        (lambda t: t.alternatives("a", [None]), "A piece is of type NoneType"),
+        (lambda t: t.alternatives("a", [None]), "A token is of type NoneType"),
         (lambda t: t.search("a", candidates=[]), "candidates is of type list"),
         (lambda t: t.search("a", options={"a": 1}), "options is of type dict"),
         (lambda t: next(t.stream("a", options={"a": 1})), "options is of type dict"),

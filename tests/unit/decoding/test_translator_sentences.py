@@ -190,7 +190,7 @@ def test_a_glossary_is_for_the_sentence_that_has_the_term(translator: TextTransl
         (
             "I go home.",
             {"glossary": {"home": "龍"}},
-            "The term '龍' has 1 piece that the vocabulary",
+            "The term '龍' has 1 token that the vocabulary",
         ),
         (
             "I go.",

@@ -56,7 +56,7 @@ def test_coverage_by_hand(bundle: Bundle) -> None:
     assert found.covered_sentences == pytest.approx(2 / 3)
     assert found.mean_size == pytest.approx((7 + 8 + 5) / 3)
     assert (found.largest_size, found.vocabulary, found.sentences) == (8, 12, 3)
-    assert "85.71% of 7 pieces" in found.lines()[0]
+    assert "85.71% of 7 tokens" in found.lines()[0]
 
 
 def test_what_is_learned_is_that_of_the_pieces_and_stands_in_the_record(bundle: Bundle) -> None:
@@ -148,7 +148,7 @@ def test_without_a_shortlist_it_is_said_what_to_do(bundle: Bundle) -> None:
 def test_what_cannot_be_counted_is_refused(bundle: Bundle) -> None:
     with pytest.raises(DataError, match="There are 2 sources and 1 references"):
         coverage(bundle, ["a", "b"], ["a"])
-    with pytest.raises(DataError, match="The references have no piece"):
+    with pytest.raises(DataError, match="The references have no token"):
         coverage(bundle, ["a"], [""])
     with pytest.raises(ConfigError, match="There is no metric 'blue'"):
         effect(TextTranslator(bundle), ["a"], ["a"], metrics=["blue"])

@@ -175,7 +175,7 @@ def test_nothing_is_left_behind_whatever_mode_the_caller_is_in(bundle: Bundle) -
         ({"place": 99}, r"place is 99, but the target has places 0 to \d+"),
         ({"place": -1}, "place is -1"),
         ({"steps": 0}, "steps is 0"),
-        ({"instead_of": "▁zebra"}, "no piece '▁zebra'"),
+        ({"instead_of": "▁zebra"}, "no token '▁zebra'"),
     ],
 )
 def test_wrong_questions_are_one_sentence(

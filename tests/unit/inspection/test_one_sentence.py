@@ -162,7 +162,7 @@ def test_what_cannot_be_traced_says_so(translator: Translator, make) -> None:
             translator.trace(text)
     with pytest.raises(ConfigError, match="nothing to search for"):
         translator.trace(SENTENCE, "I see", prefix="I")
-    with pytest.raises(ConfigError, match="no piece 'seee'"):
+    with pytest.raises(ConfigError, match="no token 'seee'"):
         translator.trace(SENTENCE, ["seee"])
     with pytest.raises(TraceError, match=r"No pass has 'decoder\.layers\.9\.input'"):
         translator.trace(SENTENCE, edit={"decoder.layers.9.input": zero()})

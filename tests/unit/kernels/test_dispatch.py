@@ -179,7 +179,7 @@ def test_a_projection_is_onednns_if_it_has_a_bias_in_bfloat16(
 
 X = torch.zeros(3, 5, 64)
 DIFFERENT_BATCHES = "queries, keys and values differ in their number of sentences"
-EMPTY_OR_LONG = "a sentence is empty or has over 256 pieces"
+EMPTY_OR_LONG = "a sentence is empty or has over 256 tokens"
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_attention_that_kernels_do_not_compute_has_its_reason(
 def test_attention_depends_on_autocast_threads_and_dispatch_modes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    by_kernel = (By.NUMBA, "sentences have at most 256 pieces")
+    by_kernel = (By.NUMBA, "sentences have at most 256 tokens")
     monkeypatch.setattr(dispatch.threads, "can_divide", lambda: True)
     assert dispatch.attention(X, X, X, 16, 32) == by_kernel
     with torch.autocast("cpu", torch.bfloat16):  # which makes the types equal

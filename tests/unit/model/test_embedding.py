@@ -58,7 +58,7 @@ def test_dropout_falls_on_the_sum_of_embedding_and_position() -> None:
 
 @pytest.mark.parametrize("bad", [-1, 7], ids=["below", "beyond"])
 def test_an_id_outside_the_vocabulary_is_refused_with_the_range(bad: int) -> None:
-    with pytest.raises(ConfigError, match=r"has pieces 0 to 6\. Use the tokenizer"):
+    with pytest.raises(ConfigError, match=r"has tokens 0 to 6\. Use the tokenizer"):
         TokenEmbedding(7, 4)(torch.tensor([[bad, 3]]))
 
 

@@ -167,7 +167,7 @@ def test_both_masks_hide_the_padding_of_this_model(build: Build, pad_id: int) ->
         (SOURCE, TARGET[0], r"target_ids have shape \(7,\)"),
         (SOURCE.float(), TARGET, "source_ids .* type torch.float32"),
         (SOURCE[:1], TARGET, "1 source and 2 target sentences"),
-        (SOURCE, TARGET + 20, "the vocabulary has pieces 0 to 22"),
+        (SOURCE, TARGET + 20, "the vocabulary has tokens 0 to 22"),
     ],
     ids=["flat source", "flat target", "real numbers", "other batch", "unknown ids"],
 )

@@ -178,7 +178,7 @@ def test_unknown_pieces_of_both_sides_are_counted_and_named() -> None:
     pieces = sum(len(letters.encode(one)) + len(words.encode(other)) for one, other in pairs)
     named = {"?": 3, "\r": 3, "one": 2, "two": 1}
     assert found == Unknown(6, pieces, 4, named)  # "??" is one piece, as is "one two"
-    assert str(found) == f"6 of {pieces} pieces unknown: '?' 3, '\\r' 3, 'one' 2, 'two' 1"
+    assert str(found) == f"6 of {pieces} tokens unknown: '?' 3, '\\r' 3, 'one' 2, 'two' 1"
 
 
 def test_of_many_unknown_pieces_the_most_frequent_are_named(
@@ -192,10 +192,10 @@ def test_of_many_unknown_pieces_the_most_frequent_are_named(
 
     assert found.different == 12
     assert found.most == {"last": 11, **{f"word{n}": 1 for n in range(9)}}
-    assert str(found).startswith("22 of 22 pieces unknown: 'last' 11, 'word0' 1, ")
+    assert str(found).startswith("22 of 22 tokens unknown: 'last' 11, 'word0' 1, ")
     assert str(found).endswith("'word8' 1, …")
-    assert str(Unknown(0, 1200, 0, {})) == "0 of 1,200 pieces unknown"
-    assert str(Unknown(1, 2, 1, {"x" * 99: 1})) == f"1 of 2 pieces unknown: '{'x' * 40}…' 1"
+    assert str(Unknown(0, 1200, 0, {})) == "0 of 1,200 tokens unknown"
+    assert str(Unknown(1, 2, 1, {"x" * 99: 1})) == f"1 of 2 tokens unknown: '{'x' * 40}…' 1"
 
 
 def test_what_training_refuses_is_refused(make_config: MakeConfig, data_folder: Path) -> None:

@@ -327,7 +327,7 @@ def test_a_model_that_stays_at_the_frequencies_of_pieces_is_said() -> None:
     (found,) = validate(diagnosis, losses_only(*[5.54] * 5), [6.0] * 5)
 
     assert found.problem == "nothing learned"
-    assert "is 5.54, but knowing how frequent each piece is would give 5.41" in found.message
+    assert "is 5.54, but knowing how frequent each token is would give 5.41" in found.message
 
 
 @pytest.mark.parametrize(

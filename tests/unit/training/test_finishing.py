@@ -170,8 +170,8 @@ def test_an_average_of_one_is_said_to_be_the_best_weights(
 
     assert report["same_weights"]
     words = (
-        f"{run / 'averaged'} and {run / 'best'} are the same weights, because the weights of one validation "
-        "were averaged; use either."
+        f"{run / 'averaged'} and {run / 'best'} are the same weights, because the weights of one "
+        "validation were averaged; use either."
     )
     assert any(message.startswith(words) for message in said)
     assert f"the same as {run / 'best'}, because" in which_weights(run)

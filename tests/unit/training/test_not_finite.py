@@ -22,7 +22,7 @@ def test_lines_are_those_of_the_text_and_not_of_the_batch() -> None:
 
     assert places_of(batches, STORE) == [(1, 6), (1, 27), (1, 90)]
     assert describe(batches, STORE) == (
-        "It was made from 3 pairs, of up to 3 source and 5 target pieces, on these lines of the "
+        "It was made from 3 pairs, of up to 3 source and 5 target tokens, on these lines of the "
         "training text: 6, 27, 90."
     )
 
@@ -48,7 +48,7 @@ def test_lines_of_several_corpora_are_told_apart() -> None:
 def test_lengths_are_those_of_the_update_however_its_text_was_cut_before() -> None:
     cut_anew = collate([EncodedPair([4] * 9, [5] * 8, 6), EncodedPair([4], [5] * 3, 9)], [2, 3])
 
-    assert "of up to 9 source and 8 target pieces" in describe([cut_anew, batch_of(1)], STORE)
+    assert "of up to 9 source and 8 target tokens" in describe([cut_anew, batch_of(1)], STORE)
 
 
 def test_the_error_that_ends_a_run_says_how_to_go_on() -> None:

@@ -32,7 +32,7 @@ def test_remarks_are_returned_and_not_printed(
     prepared = prepare(config, texts, CPU, reporter=Silent(quiet=True))
 
     assert prepared.remarks == [
-        "Tokenizer: word, 30 pieces, trained on the text of 32 pairs, before any is dropped."
+        "Tokenizer: word, 30 tokens, trained on the text of 32 pairs, before any is dropped."
     ]
     assert capfd.readouterr() == ("", "")
     tokenizers = (prepared.bundle.source_tokenizer, prepared.bundle.target_tokenizer)

@@ -211,7 +211,7 @@ def test_a_tag_is_one_piece_of_the_source(
     (source, target) = start.tokenizers
     assert source == target
     assert source.pieces(source.encode("<2ko> one")) == ["▁<2ko>", "▁one"]
-    assert start.messages[-1] == "New pieces of the vocabulary: 1 (<2ko>); there already: one."
+    assert start.messages[-1] == "New tokens of the vocabulary: 1 (<2ko>); there already: one."
     assert read_bundle(start.origin["bundle"]).checksum[:12] in start.messages[0]
 
 
@@ -284,7 +284,7 @@ def test_a_table_with_rows_for_no_piece_is_refused(
     fewer = train_tokenizer(["one two"], kind="word", vocabulary_size=30)
     save_bundle(path, Bundle(bundle.config, bundle.model, fewer, fewer))
 
-    with pytest.raises(BundleError, match="10 and 10 rows for vocabularies of 6 and 6 pieces"):
+    with pytest.raises(BundleError, match="10 and 10 rows for vocabularies of 6 and 6 tokens"):
         open_start(fine_tune(path))
 
 

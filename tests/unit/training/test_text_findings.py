@@ -158,7 +158,7 @@ def test_each_side_of_each_text_is_looked_at() -> None:
         "unknown pieces, validation source",
         "unknown pieces, validation target",
     ]
-    assert "2.0% of the pieces of the validation text's source (1 of 50)" in found[0].message
+    assert "2.0% of the tokens of the validation text's source (1 of 50)" in found[0].message
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_unknown_pieces_are_said_above_one_in_a_hundred() -> None:
     (found,) = _unknown_pieces("validation", "source", 13, 1000, "do it")
 
     assert found.problem == "unknown pieces, validation source"
-    assert "1.3% of the pieces" in found.message
+    assert "1.3% of the tokens" in found.message
     assert found.message.endswith("In another run: do it.")
 
 

@@ -119,7 +119,7 @@ def test_new_pieces_are_in_every_tokenizer_and_in_its_size(
 def test_new_pieces_leave_room_for_text(make_config: MakeConfig, kind: str) -> None:
     pieces = [f"<{number}>" for number in range(8)]
     settings = {"kind": kind, "vocabulary_size": 12, "new_pieces": pieces}
-    with pytest.raises(ConfigError, match=r"is 12, but 8 new pieces, .* need 13"):
+    with pytest.raises(ConfigError, match=r"is 12, but 8 new tokens, .* need 13"):
         build_tokenizers(make_config(tokenizer=settings).tokenizer, [Pair("aaa", "a")] * 3, 1)
 
     larger = make_config(tokenizer=settings | {"vocabulary_size": 14}).tokenizer
@@ -167,6 +167,6 @@ def test_a_trained_tokenizer_is_summed_up(make_config: MakeConfig, data_folder: 
     found = find_tokenizers(config, read_texts(config.data))
 
     assert found.remarks == [
-        "Tokenizer: word, 30 pieces, trained on the text of 33 pairs, 20 of them sampled, before "
+        "Tokenizer: word, 30 tokens, trained on the text of 33 pairs, 20 of them sampled, before "
         "any is dropped."
     ]

@@ -48,7 +48,7 @@ class PackedEmbedding:
             vectors = self.backend.take(self.table, ids) * self.scale
         except IndexError:
             raise ConfigError(
-                f"The ids go from {ids.min()} to {ids.max()}, but the vocabulary has pieces 0 to "
+                f"The ids go from {ids.min()} to {ids.max()}, but the vocabulary has tokens 0 to "
                 f"{self.table.shape[0] - 1}.",
                 "Use the tokenizer that belongs to this model.",
             ) from None

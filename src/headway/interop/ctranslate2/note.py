@@ -38,16 +38,16 @@ print(translate(["…"]))
 
 With a beam of 1 this is Headway's greedy search. Each of these settings matters:
 
-- `id_to_piece` of ids, and not pieces at once: a text that the vocabulary lacks is then `<unk>`,
+- `id_to_piece` of ids, and not tokens at once: a text that the vocabulary lacks is then `<unk>`,
   whatever it spells.
-- `disable_unk` and `suppress_sequences`: Headway never puts out these pieces.
+- `disable_unk` and `suppress_sequences`: Headway never puts out these tokens.
 - `min_decoding_length=0`: 1, the default, forbids an empty translation.
 - `max_input_length=0`: 1024, the default, cuts the source there and says nothing.
 - `max_decoding_length`: 256, the default, ends a translation there and says nothing. It is one
-  limit for all sentences of a call; Headway's is the pieces of each source plus
+  limit for all sentences of a call; Headway's is the tokens of each source plus
   {max_extra_pieces}.
 - The model has {num_positions} positions, one of them for the start or end symbol; beyond them
-  CTranslate2 raises an error. Headway splits a sentence of more than {max_source_pieces} pieces
+  CTranslate2 raises an error. Headway splits a sentence of more than {max_source_pieces} tokens
   and translates it part by part.
 - `length_penalty` is another formula here: the log-probability is divided by `length ** alpha`, by
   default with alpha 1. In Headway and in the paper it is `((5 + length) / 6) ** alpha`, for this

@@ -74,7 +74,7 @@ def examples(bundle: Bundle, texts: Sequence[str] = ()) -> list[ParityExample]:
         source = bundle.source_tokenizer.encode(text)
         if len(source) > longest:
             raise DataError(
-                f"Sentence {number} of the sample has {len(source)} pieces; the exported model "
+                f"Sentence {number} of the sample has {len(source)} tokens; the exported model "
                 f"takes {longest} at most.",
                 "Leave it out.",
             )
@@ -164,7 +164,7 @@ def _is_tie(
         if abs(gap) <= 2 * TOLERANCE:
             return True
         raise BundleError(
-            f"CTranslate2 diverges from the bundle in {name}, at piece {position + 1} of the "
+            f"CTranslate2 diverges from the bundle in {name}, at token {position + 1} of the "
             f"greedy translation: '{_piece(bundle, peers)}' instead of '{_piece(bundle, piece)}', "
             f"which is more probable by {gap:.2g} in log-probability.",
             _REMEDY,
@@ -185,7 +185,7 @@ def _largest_difference(
             expected = float(row[position, piece])
             if not abs(expected - peers) <= TOLERANCE:  # NaN is no agreement
                 raise BundleError(
-                    f"CTranslate2 diverges from the bundle in {example.name}, at piece "
+                    f"CTranslate2 diverges from the bundle in {example.name}, at token "
                     f"{position + 1} of a given translation: '{_piece(bundle, piece)}' has the "
                     f"log-probability {peers:.6g} instead of {expected:.6g}.",
                     _REMEDY,

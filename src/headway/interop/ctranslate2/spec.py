@@ -51,7 +51,7 @@ def check_expressible(bundle: Bundle) -> None:
     config = bundle.config
     if config.pad_id != PAD_ID:
         raise ConfigError(
-            f"pad_id is {config.pad_id}, and the model hides that piece within a sentence; "
+            f"pad_id is {config.pad_id}, and the model hides that token within a sentence; "
             "CTranslate2 hides what is beyond its end only.",
             f"Export a model with pad_id {PAD_ID}, which no tokenizer puts into a sentence.",
         )

@@ -192,7 +192,7 @@ def _check_labels(labels: Tensor, pieces: int) -> None:
     if least < 0 or largest >= pieces:
         wrong = int(least if least < 0 else largest)
         raise ConfigError(
-            f"A label is {wrong}, but there are logits for pieces 0 to {pieces - 1}.",
+            f"A label is {wrong}, but there are logits for tokens 0 to {pieces - 1}.",
             "Encode the text with the tokenizer that the model was made for.",
         )
 

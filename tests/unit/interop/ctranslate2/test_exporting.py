@@ -235,9 +235,9 @@ def test_the_readme_gives_the_numbers_of_this_model(
     assert "tag" not in readme
     for statement in (
         "max_decoding_length=max(map(len, pieces), default=0) + 33,",
-        "Headway's is the pieces of each source plus 33.",
+        "Headway's is the tokens of each source plus 33.",
         "The model has 99 positions",
-        "more than 77 pieces",
+        "more than 77 tokens",
         "divided by `length ** alpha`",
         "`((5 + length) / 6) ** alpha`, for this model with alpha 0.7 and a beam of 6.",
     ):

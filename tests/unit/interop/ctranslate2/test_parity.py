@@ -234,7 +234,7 @@ def test_pieces_that_rounding_cannot_tell_apart_are_a_tie(
     with pytest.raises(BundleError) as refused:
         compare(bundle, tmp_path, sample)
     assert str(refused.value) == (
-        "CTranslate2 diverges from the bundle in one, at piece 2 of the greedy translation: 'e' "
+        "CTranslate2 diverges from the bundle in one, at token 2 of the greedy translation: 'e' "
         "instead of 'd', which is more probable by 0.01 in log-probability. Nothing was written. "
         "Please report it with `headway info` of this bundle."
     )
@@ -249,7 +249,7 @@ def test_a_translation_that_ends_elsewhere_is_another(
         bundle.model.output_projection.bias[7] = 60.0  # type: ignore[index]
     write(bundle, tmp_path)
     monkeypatch.setattr(Peer, "greedy", lambda _, chunk: [theirs for _ in chunk])
-    with pytest.raises(BundleError, match=r"piece (2|4) of .*('</s>' instead of 'd'|'d' inst)"):
+    with pytest.raises(BundleError, match=r"token (2|4) of .*('</s>' instead of 'd'|'d' inst)"):
         compare(bundle, tmp_path, [ParityExample("one", [4, 5], [], 3)])
 
 
@@ -276,7 +276,7 @@ def test_a_log_probability_that_differs_is_named(
 
     monkeypatch.setattr(Peer, "log_probs", disturbed)
     with pytest.raises(
-        BundleError, match=r"in one, at piece 2 of a given translation: '.' has the"
+        BundleError, match=r"in one, at token 2 of a given translation: '.' has the"
     ):
         compare(bundle, tmp_path, [ParityExample("one", [4, 6], [9, 5, 7], 3)])
 
@@ -307,5 +307,5 @@ def test_texts_are_compared_too_but_blank_ones(make_bundle: MakeBundle) -> None:
 def test_a_text_beyond_the_positions_is_refused(make_bundle: MakeBundle) -> None:
     bundle = make_bundle(positions="learned", max_positions=9)
     assert len(examples(bundle, ["abcdefg"])[-1].source) == 8
-    with pytest.raises(DataError, match=r"Sentence 2 of the sample has 9 pieces; .* 8 at most"):
+    with pytest.raises(DataError, match=r"Sentence 2 of the sample has 9 tokens; .* 8 at most"):
         examples(bundle, ["a", "abcdefgh"])

@@ -318,7 +318,7 @@ def test_a_label_that_is_no_piece_is_refused(label: int) -> None:
     values = wide_example(37, torch.float32)
     values["labels"][4] = label
 
-    with pytest.raises(ConfigError, match=f"label is {label}, but .* pieces 0 to 36"):
+    with pytest.raises(ConfigError, match=f"label is {label}, but .* tokens 0 to 36"):
         projected_cross_entropy(values["hidden"], values["weight"], None, values["labels"])
 
 
