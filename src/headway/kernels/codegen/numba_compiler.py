@@ -11,9 +11,10 @@ machine would not be repeated by the next run. `PrivateCallees` makes the copies
 import contextlib
 import functools
 import hashlib
+import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numba
 from llvmlite.binding import Linkage
@@ -79,6 +80,11 @@ _CONTENT = hashlib.sha256(b"".join(file.read_bytes() for file in _FILES)).hexdig
 _SOURCES = (_CONTENT, *_NAMED, has_amx())
 
 
+# The first two are the folder that NUMBA_CACHE_DIR names, and that of the package.
+_LOCATORS = FunctionCache._impl_class._locator_classes
+_IN_TREE: Any = _LOCATORS[1]
+
+
 class _Library(JITCodeLibrary):
     """A library whose copies of other functions are private."""
 
@@ -134,8 +140,32 @@ def kept_in(dispatcher: Any) -> Path | None:
     return Path(cache.cache_path) if isinstance(cache, _Kept) else None
 
 
+class _Installed(_IN_TREE):
+    """The package's folder where it cannot be written, with code that another user compiled."""
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        """Return the folder if it has machine code of these sources."""
+        place = cls(py_func, py_file)
+        with contextlib.suppress(OSError, StopIteration, ValueError, pickle.UnpicklingError):
+            index = next(Path(place.get_cache_path()).glob(f"{Path(py_file).stem}.*.nbi"))
+            with open(index, "rb") as file:
+                version, stamp = pickle.load(file), pickle.loads(file.read())[0]
+            if (version, stamp) == (numba.__version__, _SOURCES):
+                return place
+        return None
+
+
+class _Places(FunctionCache._impl_class):
+    """Folders for machine code: the user's choice, the package's, the user's cache folder."""
+
+    _locator_classes: ClassVar = [*_LOCATORS[:2], _Installed, *_LOCATORS[2:]]
+
+
 class _Kept(FunctionCache):
     """Machine code on disk; code that cannot be read or written is compiled in this process."""
+
+    _impl_class = _Places
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)

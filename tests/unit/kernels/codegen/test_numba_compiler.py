@@ -118,3 +118,17 @@ def test_a_damaged_file_or_a_full_disk_is_no_machine_code_and_is_mended(tmp_path
             path.write_bytes(path.read_bytes()[:size])
         assert run_program(tmp_path) == ["6", "0"], (kind, size)
         assert run_program(tmp_path) == ["6", "1"], (kind, size)
+
+
+def test_code_is_read_from_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    package = make_package(tmp_path)
+    (package / "callee.py").write_text(CALLEE.format(2))
+    read_only = (
+        "import tempfile\ndef no(*_, **__): raise PermissionError\ntempfile.TemporaryFile = no\n"
+    )
+    assert run_program(tmp_path, read_only) == ["6", "0"]
+    assert run_program(tmp_path) == ["6", "0"]
+    assert run_program(tmp_path, read_only) == ["6", "1"]
+
+    (package / "callee.py").write_text(CALLEE.format(70))  # code of other sources is not used
+    assert run_program(tmp_path, read_only) == ["210", "0"]
