@@ -71,6 +71,8 @@ def test_headings_have_the_same_levels(page: str) -> None:
     assert korean == english
     assert english[0] == 1
     assert english.count(1) == 1
+    steps = zip(english, english[1:], strict=False)
+    assert all(level <= above + 1 for above, level in steps)  # Sphinx refuses a skipped level
 
 
 @of_both
