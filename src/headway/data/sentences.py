@@ -44,6 +44,13 @@ _BEFORE_ORDINALS = re.compile(
     "ab|am|beim|bis|dem|den|der|des|die|das|ein|eine|einem|einen|einer|im|ins|seit|vom|zum|zur",
     re.IGNORECASE,
 )
+_YEAR, _DAY = r"(?<!\d)(?:\d{4}|['’]\d{2})\.", r"\s*\d{1,2}\."
+# 2020. 5. 3. 10시에: text before a stop, and the text after it with which the date goes on.
+_KOREAN_DATE = (
+    (re.compile(f"{_YEAR}$"), re.compile(r"(?:0?[1-9]|1[0-2])\.(?!\s*\d{3})")),
+    (re.compile(f"{_YEAR}{_DAY}$"), re.compile(r"\d{1,2}\.(?!\s*\d{3})")),
+    (re.compile(f"{_YEAR}{_DAY}{_DAY}$"), re.compile(r"\d{1,2}\s*[시:]|[A-Za-z]")),
+)
 # Without a space after the stop: prose that runs on, not a name of a program or a web address.
 _RUN_TOGETHER = re.compile(r"(?:^|\s)(?:\S*['’-])?[a-z]{2,}\.$")
 _FIRST_WORD = re.compile(
@@ -200,10 +207,23 @@ def _after_stop(sentence: str, following: str, language: str) -> bool:
     if sentence[-2:-1].isdigit():
         if first.islower():
             return True  # 1. milk, 2. eggs
-        korean = _HANGUL.match(first) or (first.isdigit() and _HANGUL.search(sentence))
+        korean = (
+            _HANGUL.match(first)
+            or (first.isdigit() and _HANGUL.search(sentence))
+            or _within_korean_date(sentence, following, language)
+        )
         ordinal = _ORDINAL.search(sentence) if language == "de" else None
         return bool(korean) or (
             ordinal is not None and bool(_BEFORE_ORDINALS.fullmatch(ordinal[1]))
         )
     word = _WORD_BEFORE.search(sentence)
     return word is not None and word[1] in _ABBREVIATIONS.get(language, ())
+
+
+def _within_korean_date(sentence: str, following: str, language: str) -> bool:
+    """Return True if a stop belongs to a date that Korean text goes on with."""
+    if language != "ko" and not _HANGUL.search(following):
+        return False
+    return any(
+        before.search(sentence) and after.match(following) for before, after in _KOREAN_DATE
+    )
