@@ -51,8 +51,9 @@ Drop = Annotated[
         "--drop",
         metavar="a,b,c",
         help="Drop lines by finding (docs/en/howto/cleaning.md): empty, duplicates (both if "
-        "unset), copies, near-copies, length, script, language, number-mismatch, url-mismatch, "
-        "markup-mismatch, …; or none.",
+        "unset), copies, near-copies, length, script, language (a side in the other's; a third "
+        "language in the usual script passes), number-mismatch, url-mismatch, markup-mismatch, "
+        "…; or none.",
     ),
 ]
 ValidSource = Annotated[

@@ -8,6 +8,8 @@ from headway.counted import counted
 from headway.data.compression import StrPath, readable
 from headway.data.corpus import Pair
 
+OUTER_SPACES = "outer-spaces"
+"""The id of spaces around a text, in the log of a cleaning."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -33,7 +35,7 @@ def outer_characters(pairs: Iterable[Pair]) -> Counter[str]:
     for pair in pairs:
         texts = [side.removesuffix("\r") for side in pair]
         counts["carriage-returns"] += texts != list(pair)
-        counts["outer-spaces"] += any(text != text.strip() for text in texts)
+        counts[OUTER_SPACES] += any(text != text.strip() for text in texts)
     return +counts
 
 

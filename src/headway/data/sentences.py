@@ -224,6 +224,4 @@ def _within_korean_date(sentence: str, following: str, language: str) -> bool:
     """Return True if a stop belongs to a date that Korean text goes on with."""
     if language != "ko" and not _HANGUL.search(following):
         return False
-    return any(
-        before.search(sentence) and after.match(following) for before, after in _KOREAN_DATE
-    )
+    return any(before.search(sentence) and after.match(following) for before, after in _KOREAN_DATE)

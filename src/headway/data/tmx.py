@@ -22,13 +22,16 @@ _STAND_ALONE = {"it", "ph", "ut"}  # those of them that may separate two words
 _SPACE = re.compile(r"[ \t\r\n]+")
 
 
-def tmx_pairs(path: StrPath, languages: tuple[str, str]) -> Iterator[tuple[str, str]]:
+def tmx_pairs(
+    path: StrPath, languages: tuple[str, str], *, with_outer_spaces: bool = False
+) -> Iterator[tuple[str, str]]:
     """Yield the segments of two languages, a pair for each unit; `en` also takes `en-US`.
 
     If a unit lacks one language, that side is empty; a unit without either gives no pair. The first
     of several variants of a language is used. Markup (bpt, ept, it, ph, ut) is left out, and white
-    space becomes one space. Raises DataError with the languages of the file if one of the two is
-    missing, and for incomplete XML.
+    space becomes one space. with_outer_spaces: keep the spaces around a segment, unless they have a
+    line end, as indented XML does. Raises DataError with the languages of the file if one of the
+    two is missing, and for incomplete XML.
     """
     known: dict[str, int] = {}
     seen = [False, False]
@@ -38,7 +41,8 @@ def tmx_pairs(path: StrPath, languages: tuple[str, str]) -> Iterator[tuple[str, 
         pair = [_of_language(unit, language) for language in languages]
         seen = [was or text is not None for was, text in zip(seen, pair, strict=True)]
         if pair != [None, None]:
-            yield pair[0] or "", pair[1] or ""
+            source, target = pair[0] or "", pair[1] or ""
+            yield (source, target) if with_outer_spaces else (source.strip(), target.strip())
     if not all(seen):
         raise _no_language(path, known, languages)
 
@@ -92,8 +96,16 @@ def _texts(unit: Element) -> dict[str, str]:
             language = variant.get(_LANG) or variant.get("lang") or ""
             segment = next((child for child in variant if _name(child) == "seg"), None)
             if segment is not None:
-                texts.setdefault(language, _SPACE.sub(" ", _plain(segment)).strip())
+                texts.setdefault(language, _with_single_spaces(_plain(segment)))
     return texts
+
+
+def _with_single_spaces(text: str) -> str:
+    """Return a text with plain single spaces; those around it stay, unless they have a line end."""
+    inner = text.strip()
+    before, _, after = text.partition(inner) if inner else ("", "", "")
+    edges = ["" if "\n" in edge else edge for edge in (before, after)]
+    return edges[0] + _SPACE.sub(" ", inner) + edges[1]
 
 
 def _plain(element: Element) -> str:

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import starmap, zip_longest
 from pathlib import Path
 
 from headway.data.compression import StrPath, plain_name
@@ -12,7 +12,7 @@ from headway.data.headers import USUAL_FIELDS
 from headway.data.languages import is_language
 from headway.data.mending.rounds import MendedText
 from headway.data.tables import header_remark
-from headway.data.tmx import tmx_languages
+from headway.data.tmx import tmx_languages, tmx_pairs
 
 Sides = tuple[str, str]
 
@@ -42,7 +42,11 @@ def read_input(
                 remarks = [f"{source}: the source is {languages[0]}, the target is {languages[1]}."]
         remark = header_remark(source, columns, fields, languages)
         remarks += [remark] if remark else []
-    pairs = iterate_pairs(source, target, columns, fields, languages)
+    if target is None and plain_name(source).endswith(".tmx"):
+        # With the spaces that are taken off, so that they are counted and logged.
+        pairs = starmap(Pair, tmx_pairs(source, languages, with_outer_spaces=True))
+    else:
+        pairs = iterate_pairs(source, target, columns, fields, languages)
     return PreparedInput(pairs, remarks)
 
 

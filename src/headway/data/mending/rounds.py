@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from headway.data.composition import composed
 from headway.data.corpus import Pair
 from headway.data.finding import Finding, by_harm
-from headway.data.harmless import outer_characters
+from headway.data.harmless import OUTER_SPACES, outer_characters
 from headway.data.html_codes import decoded
 from headway.data.mending.change import Change
 from headway.data.mending.choices import Choices
@@ -66,6 +66,8 @@ class MendedText:
     """All of these lines, as rows of the log."""
     trimmed: Counter[str] = field(default_factory=Counter)
     """The number of pairs that lost characters, as `outer_characters` counts them."""
+    trims: list[Change] = field(default_factory=list)
+    """The pairs that lost spaces around a side, as rows of the log."""
 
     def repair(self, row: int, id: str, after: Pair) -> None:
         """Replace a pair."""
@@ -95,6 +97,7 @@ def mend(
         [pair.stripped() for pair in pairs],
         list(range(first_line, first_line + len(pairs))),
         trimmed=outer_characters(pairs),
+        trims=list(_trims(pairs, first_line)),
     )
     swapped: set[int] = set()
     realigned = dropped = 0
@@ -139,6 +142,13 @@ def mend(
             return text
         text.drop(gone)
         dropped += 1
+
+
+def _trims(pairs: Sequence[Pair], first_line: int) -> Iterator[Change]:
+    for line, pair in enumerate(pairs, first_line):
+        before = Pair(*(side.removesuffix("\r") for side in pair))
+        if before != (after := before.stripped()):
+            yield Change(line, OUTER_SPACES, before, after)
 
 
 def with_repaired_characters(pairs: Sequence[Pair], choices: Choices) -> list[Pair]:

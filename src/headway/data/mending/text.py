@@ -12,7 +12,7 @@ from headway.counted import counted
 from headway.data.compression import StrPath
 from headway.data.corpus import Pair
 from headway.data.duplicates import Seen
-from headway.data.harmless import with_byte_order_mark
+from headway.data.harmless import OUTER_SPACES, with_byte_order_mark
 from headway.data.headers import USUAL_FIELDS
 from headway.data.mending.change import HEAD
 from headway.data.mending.choices import (
@@ -48,7 +48,7 @@ AT_ONCE = 1_000_000
 _SHORTENED = 50  # characters of a side of an example
 _MOST = 0.7  # share of unrelated lines, above which it is said that the files may be wrong
 _DUPLICATE = "duplicate-pairs"
-_TRIMMED = {"byte-order-marks": "file", "carriage-returns": "line", "outer-spaces": "line"}
+_TRIMMED = {"byte-order-marks": "file", "carriage-returns": "line", OUTER_SPACES: "line"}
 
 
 @dataclass(slots=True)
@@ -70,7 +70,8 @@ class CleanedText:
     """Lines that still have a finding, by id."""
     trimmed: dict[str, int] = field(default_factory=dict)
     """Characters taken off the ends of text: `byte-order-marks` (files), `carriage-returns` and
-    `outer-spaces` (pairs). The log has one row for each of these."""
+    `outer-spaces` (pairs). The log has a row for each pair with `outer-spaces`, and one row for
+    each of the others."""
     examples: dict[str, list[tuple[int, Pair]]] = field(default_factory=dict)
     """Lines that still have a finding, by id, each with its number in the input: the first ones, or
     the middle ones of a misaligned stretch."""
@@ -115,9 +116,9 @@ class CleanedText:
         return f" (to {'repair' if option.startswith('--fix') else 'drop'} them: {option})"
 
     def trimmed_rows(self) -> list[str]:
-        """Return the rows of the log for characters taken off the ends of text; their line is 0."""
+        """Return the rows of the log for marks and line ends taken off text; their line is 0."""
         words = self._trimmed_in_words()
-        return [f"0\t{id}\trepaired\t{words[id]}\t\t\t" for id in words]
+        return [f"0\t{id}\trepaired\t{words[id]}\t\t\t" for id in words if id != OUTER_SPACES]
 
     def _trimmed_in_words(self) -> dict[str, str]:
         return {
@@ -226,7 +227,9 @@ def clean_text(
             done.include(count, text)
             for line, pair in zip(text.lines, text.pairs, strict=True):
                 writer.write(line, pair)
-            rows = sorted([*text.changes, *text.remaining], key=lambda change: change.line)
+            rows = sorted(
+                [*text.trims, *text.changes, *text.remaining], key=lambda change: change.line
+            )
             for row in rows:
                 changes.write(str(row))
             tell(done.pairs)

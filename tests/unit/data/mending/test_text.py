@@ -171,10 +171,23 @@ def test_what_is_taken_off_the_ends_of_text_is_counted(tmp_path: Path) -> None:
         "  outer-spaces: 1 line repaired",
     ]
     assert Path(done.log).read_text(encoding="utf-8").splitlines()[1:] == [
+        "3\touter-spaces\trepaired\t drei\tthree\tdrei\tthree",
         "0\tbyte-order-marks\trepaired\t1 file repaired\t\t\t",
         "0\tcarriage-returns\trepaired\t3 lines repaired\t\t\t",
-        "0\touter-spaces\trepaired\t1 line repaired\t\t\t",
     ]
+
+
+def test_spaces_taken_off_the_segments_of_a_translation_memory_are_logged(tmp_path: Path) -> None:
+    units = "".join(
+        f'<tu><tuv xml:lang="de"><seg>{de}</seg></tuv><tuv xml:lang="en"><seg>{en}</seg></tuv></tu>'
+        for de, en in (("eins", "  one  two "), ("\n  drei\n", "three"))
+    )
+    (tmp_path / "a.tmx").write_text(f'<tmx version="1.4"><body>{units}</body></tmx>')
+    done = headway.clean_text(tmp_path / "a.tmx", out=tmp_path / "c.tsv")
+    assert (tmp_path / "c.tsv").read_text() == "eins\tone two\ndrei\tthree\n"
+    assert done.trimmed == {"outer-spaces": 1}
+    rows = Path(done.log).read_text().splitlines()[1:]
+    assert rows == ["1\touter-spaces\trepaired\teins\t  one two \teins\tone two"]
 
 
 def test_pairs_of_validation_text_are_dropped_after_repairs(tmp_path: Path) -> None:
