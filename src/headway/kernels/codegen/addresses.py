@@ -28,8 +28,7 @@ def addresses_of(arrays: Sequence[NDArray[Any]]) -> Ints:
 
 
 @intrinsic
-def array_at(context: Any, like: Any, address: Any) -> Any:
-    """Return an array of the type and shape of `like`, whose numbers begin at this address."""
+def _array_at(context: Any, like: Any, address: Any) -> Any:
     if not isinstance(like, types.Array) or like.layout != "C":
         raise TypeError("array_at takes a contiguous array.")
 
@@ -46,3 +45,7 @@ def array_at(context: Any, like: Any, address: Any) -> Any:
         return result._getvalue()
 
     return like(like, types.int64), generate
+
+
+array_at: Any = _array_at
+"""array_at(like, address): an array of the type and shape of `like` that begins at this address."""
