@@ -202,7 +202,7 @@ def run_demo(
     if not result.finished:
         return DemoResult(folder, {}, [])
     calibrate(folder, corpus, device)
-    translator = load(folder, device)
+    translator = load(folder, device, precision="float32")  # it is scored
     unseen = _translate(translator, corpus.test_unseen)
     compositional = _translate(translator, corpus.test_compositional)
     chrf = score_texts(

@@ -26,8 +26,8 @@ def run(page: Any, model_path: Path) -> dict[str, Any]:
     """Run the code of the page with the served model; return its names."""
     program = page.locator(".python code").first.text_content()
     start = program.index('headway.load("')
-    end = program.index('")', start) + 2
-    program = f"{program[:start]}headway.load({str(model_path)!r}){program[end:]}"
+    end = program.index('",', start) + 1
+    program = f"{program[:start]}headway.load({str(model_path)!r}{program[end:]}"
     names: dict[str, Any] = {}
     said = io.StringIO()
     with contextlib.redirect_stdout(said):

@@ -87,8 +87,8 @@ def model_path() -> Path:
 
 @pytest.fixture(scope="session")
 def translator(model_path: Path) -> Translator:
-    """Return the served model in Python."""
-    return headway.load(model_path)
+    """Return the served model in Python, in the explorer's precision."""
+    return headway.load(model_path, precision="float32")
 
 
 @pytest.fixture(scope="session")

@@ -51,7 +51,8 @@ def find_demonstration() -> Path | None:
 def _loaded(folder: Path) -> "Translator":
     from headway.inspection.translator import load
 
-    return load(folder, "cpu")  # the pages show the same numbers with and without a GPU
+    # The pages show the same numbers on all processors, with and without a GPU.
+    return load(folder, "cpu", precision="float32")
 
 
 def _trained(folder: Path) -> Path:

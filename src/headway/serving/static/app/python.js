@@ -30,8 +30,8 @@ export function tensorCode(name, place, trace = "trace") {
 /** Return a name as Python writes it, of a head or the mean. @param {string} name @param {number} head */
 export const spoken = (name, head) => (head < 0 ? `${name}.mean(0)` : name);
 
-/** Return the line that loads the model. @param {Explorer} explorer */
-export const loadLine = ({ model }) => `translator = headway.load(${quoted(model.given)})`;
+/** Return the line that loads the model, in the page's precision. @param {Explorer} explorer */
+export const loadLine = ({ model }) => `translator = headway.load(${quoted(model.given)}, precision="float32")`;
 
 /**
  * Return what a search is told in Python: nothing where it is the model's own way.
