@@ -32,6 +32,11 @@ _SIDES = ("source", "target")
 # teach little, and pairs that spoil a score. A row with `{side}` becomes two.
 _ROWS = (
     ("exchanged-files", "exchange the two files of this text, or of the training text", ""),
+    (
+        "other-language-{side}",
+        "exchange the names of the two files, or set data.source_language and data.target_language",
+        "",
+    ),
     ("other-script-{side}", _LOOK, ""),
     ("no-letters-{side}", "make sure that this is the right file and column", ""),
     ("misaligned", _CLEAN, ""),

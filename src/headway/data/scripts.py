@@ -7,11 +7,23 @@ import unicodedata
 from collections import Counter
 from functools import cache
 
+from headway.data.languages import language_code
 from headway.errors import ConfigError
 
 # Japanese mixes them in every sentence.
 _ONE_SCRIPT = {"IDEOGRAPHIC": "CJK", "HIRAGANA": "CJK", "KATAKANA": "CJK", "BOPOMOFO": "CJK"}
 _LATIN = re.compile("[A-Za-z]")  # of ASCII
+# Without languages that are written in several scripts, such as Serbian.
+_LANGUAGES = {
+    "ARABIC": "ar fa ps ur", "ARMENIAN": "hy", "BENGALI": "as bn", "CJK": "ja zh",
+    "CYRILLIC": "be bg mk ru uk", "DEVANAGARI": "hi mr ne", "ETHIOPIC": "am ti",
+    "GEORGIAN": "ka", "GREEK": "el", "GUJARATI": "gu", "HANGUL": "ko", "HEBREW": "he yi",
+    "KANNADA": "kn", "KHMER": "km", "LAO": "lo", "MALAYALAM": "ml", "MYANMAR": "my",
+    "SINHALA": "si", "TAMIL": "ta", "TELUGU": "te", "THAI": "th",
+    "LATIN": "af ca cs cy da de en eo es et eu fi fr ga gl hr hu id is it la lt lv nl no pl pt ro "
+    "sk sl so sq sv sw tl tr vi xh yo zu",
+}  # fmt: skip
+_SCRIPT_OF = {code: script for script, codes in _LANGUAGES.items() for code in codes.split()}
 # Chinese characters, kana and their punctuation.
 _IDEOGRAPHS = re.compile(
     "[\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
@@ -61,6 +73,16 @@ def is_spaceless(character: str) -> bool:
 def script_name(script: str) -> str:
     """Return a script of `main_script` in its usual spelling: Hangul, Latin, CJK."""
     return script if script in _ONE_SCRIPT.values() else script.capitalize()
+
+
+def script_of_language(name: str) -> str:
+    """Return the script, as `main_script` does, of a language by its name or code; empty if unsure.
+
+    >>> script_of_language("Korean"), script_of_language("en-US"), script_of_language("ko-Latn")
+    ('HANGUL', 'LATIN', '')
+    """
+    code, _, region = language_code(name).partition("-")
+    return "" if len(region) == 4 else _SCRIPT_OF.get(code, "")  # four letters name a script
 
 
 @cache

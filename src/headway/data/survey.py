@@ -13,12 +13,13 @@ from headway.data.corpus import Pair
 from headway.data.details import has_other_addresses, has_other_markup, has_other_numbers
 from headway.data.exchanged import on_the_wrong_side
 from headway.data.finding import Finding, by_harm, on_lines
+from headway.data.headers import USUAL_FIELDS
 from headway.data.html_codes import has_broken_codes, has_codes
 from headway.data.misaligned import misaligned
 from headway.data.mojibake import is_broken_mojibake, is_mojibake, undone
 from headway.data.pair_rules import has_control_characters, is_copy
 from headway.data.repeats import repeats
-from headway.data.scripts import main_script, script_name
+from headway.data.scripts import main_script, script_name, script_of_language
 from headway.data.spaces import has_odd_spaces, with_plain_spaces
 from headway.data.stretches import Stretch
 from headway.data.two_languages import TwoLanguages
@@ -276,17 +277,42 @@ def other_scripts(
 
     This happens if sides are exchanged. usual: the scripts of usual text. where: its name in words.
     """
-    findings = []
-    for side, known in zip(("source", "target"), usual, strict=True):
+    return [
+        on_lines(f"other-script-{side}", f"{side} in {script} letters, {where} {expected}", lines)
+        for side, script, expected, lines in _in_other_scripts(usual, pairs)
+    ]
+
+
+def other_languages(languages: tuple[str, str], pairs: Sequence[Pair]) -> list[Finding]:
+    """Return findings on sides that are mostly in another script than their language.
+
+    languages: names or codes, from and to. Most often the names of two files are exchanged.
+    """
+    scripts = map(script_of_language, languages)
+    source, target = (Counter([script] if script else []) for script in scripts)
+    named: dict[str, str] = dict(zip(USUAL_FIELDS, languages, strict=True))
+    return [
+        on_lines(
+            f"other-language-{side}",
+            f"{side} in {script} letters, but {named[side]} is written in {expected}",
+            lines,
+        )
+        for side, script, expected, lines in _in_other_scripts((source, target), pairs)
+    ]
+
+
+def _in_other_scripts(
+    usual: Scripts, pairs: Sequence[Pair]
+) -> Iterator[tuple[str, str, str, Iterable[int]]]:
+    """Yield each side that is in another script: its name, script, usual script, and lines."""
+    for side, known in zip(USUAL_FIELDS, usual, strict=True):
         scripts = [main_script(getattr(pair, side)) for pair in pairs]
         counts = Counter(filter(None, scripts))
         if not (known and counts):
             continue
         (script, count), (expected, _) = counts.most_common(1)[0], known.most_common(1)[0]
         if count > _MOST * counts.total() and known[script] < (1 - _MOST) * known.total():
-            problem = f"{side} in {script_name(script)} letters, {where} {script_name(expected)}"
-            findings.append(on_lines(f"other-script-{side}", problem, _lines_in(script, scripts)))
-    return findings
+            yield side, script_name(script), script_name(expected), _lines_in(script, scripts)
 
 
 def _is_same(pair: Pair) -> bool:

@@ -12,7 +12,14 @@ from headway.data.exchanged import exchanged_as_a_whole
 from headway.data.finding import Finding, by_harm
 from headway.data.form import Form
 from headway.data.repeats import Repeats
-from headway.data.survey import Scripts, main_scripts, other_scripts, overlap, survey
+from headway.data.survey import (
+    Scripts,
+    main_scripts,
+    other_languages,
+    other_scripts,
+    overlap,
+    survey,
+)
 from headway.data.tokenizer import Tokenizer
 from headway.data.two_languages import TwoLanguages
 from headway.errors import shown
@@ -117,7 +124,8 @@ def findings(
 
     The findings of held-out text are None, because it is surveyed as part of the training text. A
     source has another translation in training text of another tag, so only equal pairs are reported
-    there. Corpora of one tag should have the scripts of the first of them.
+    there. Corpora of one tag should have the scripts of the first of them, and
+    that one those of the languages.
     """
     usual: dict[str, _Usual] = {}
     repeats = Repeats()
@@ -133,6 +141,8 @@ def findings(
                     first.scripts, pairs, f"in {where}"
                 )
             else:
+                if tag == data.tag:
+                    problems += other_languages(data.languages, pairs)
                 usual[tag] = _Usual(number, main_scripts(pairs), languages, Form(pairs))
             problems += repeats.of_next(pairs, tag)
             yield name, pairs, _with_examples(by_harm(problems), pairs)

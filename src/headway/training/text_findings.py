@@ -4,8 +4,9 @@ Sides out of step, exchanged or in another language; pieces that the vocabulary 
 text that is tokenized already.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from types import MappingProxyType
 
 from headway.config.data import DataConfig
 from headway.config.evaluation import EvaluationConfig
@@ -13,7 +14,14 @@ from headway.config.run import RunConfig
 from headway.data.exchanged import exchanged_as_a_whole, on_the_wrong_side
 from headway.data.finding import on_lines
 from headway.data.form import Form
-from headway.data.survey import Scripts, main_scripts, misalignments, other_scripts
+from headway.data.headers import USUAL_FIELDS
+from headway.data.survey import (
+    Scripts,
+    main_scripts,
+    misalignments,
+    other_languages,
+    other_scripts,
+)
 from headway.data.tokenizer import UNK_ID
 from headway.data.two_languages import TwoLanguages
 from headway.evaluation.metrics import tokenized_remark
@@ -37,7 +45,11 @@ def text_findings(prepared: PreparedRun, compares: bool) -> list[TrainingProblem
     compared = (text for text in looked if not is_held_out(text.name, texts))
     return [
         *(trained_on_findings(config.data, texts) if compares else ()),
-        *suspicious_findings(compared, drops_exchanged=config.data.drop_exchanged),
+        *suspicious_findings(
+            compared,
+            drops_exchanged=config.data.drop_exchanged,
+            languages={config.data.tag: config.data.languages},
+        ),
         *unknown_findings({"training": encoded.train, "validation": encoded.valid}, config),
         *tokenized_finding([pair.target for pair in texts.valid], config.evaluation),
     ]
@@ -68,12 +80,16 @@ def trained_on_findings(data: DataConfig, texts: Texts) -> Iterator[TrainingProb
 
 
 def suspicious_findings(
-    texts: Iterable[Looked], *, drops_exchanged: bool = False
+    texts: Iterable[Looked],
+    *,
+    drops_exchanged: bool = False,
+    languages: Mapping[str, tuple[str, str]] = MappingProxyType({}),
 ) -> Iterator[TrainingProblem]:
     """Find targets of other sources, and sides in an unusual language or script.
 
     The first text with the same tag, which is training text, is the usual one. drops_exchanged:
-    training drops exchanged lines, so they are not reported.
+    training drops exchanged lines, so they are not reported. languages: those of source and target,
+    by tag; the usual text should be in their scripts.
     """
     usual: dict[str, tuple[Scripts, TwoLanguages | None, Form]] = {}
     for text in texts:
@@ -83,11 +99,11 @@ def suspicious_findings(
             yield from unlike
         else:
             pairs = text.pairs
+            yield from _in_other_languages(text, languages.get(text.tag, USUAL_FIELDS))
             usual[text.tag] = main_scripts(pairs), TwoLanguages.of(pairs), Form(pairs)
             unlike = []
         if not unlike:
-            languages = usual[text.tag][1]
-            yield from _on_the_wrong_side(text, languages, drops_exchanged)
+            yield from _on_the_wrong_side(text, usual[text.tag][1], drops_exchanged)
             if not _is_trained_on(text):
                 yield from _of_other_form(text, usual[text.tag][2])
 
@@ -99,6 +115,17 @@ def _misaligned(text: Looked) -> Iterator[TrainingProblem]:
             f"misaligned text, {text.name}",
             f"{_head(text)} {'; '.join(map(str, stretches[:_NAMED]))}{more}. "
             f"Compare the files there: {_harm(text)}.",
+        )
+
+
+def _in_other_languages(text: Looked, languages: tuple[str, str]) -> Iterator[TrainingProblem]:
+    """Find a text that is not in the languages that its names or the settings show."""
+    if problems := other_languages(languages, text.pairs):
+        said = "; ".join(problem.problem for problem in problems)
+        yield TrainingProblem(
+            f"other language, {text.name}",
+            f"{_head(text)} {said}. The model would be named after the wrong languages: "
+            f"{problems[0].remedy}.",
         )
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from headway.data.corpus import Pair
 from headway.data.finding import Finding
 from headway.data.scripts import main_script
-from headway.data.survey import overlap, survey
+from headway.data.survey import other_languages, overlap, survey
 from headway.sample_corpus import build_sample_corpus
 
 from .parallel_text import sentences
@@ -208,6 +208,18 @@ def test_a_pair_of_another_kind_of_text_is_a_leak_but_its_source_is_none() -> No
     }
 
 
+def test_a_side_in_another_script_than_its_language_is_found() -> None:
+    pairs = [Pair("하나 둘", "one two"), Pair("셋", "three"), Pair("2", "2"), Pair("YES", "예")]
+    assert other_languages(("ko", "en"), pairs) == []
+    assert other_languages(("source", "target"), pairs) == []
+    assert other_languages(("de", "sr"), pairs[3:]) == []
+    source, target = other_languages(("en", "kor"), pairs[:3])
+    assert (source.id, source.lines) == ("other-language-source", (1, 2))
+    assert source.problem == "source in Hangul letters, but en is written in Latin"
+    assert (target.id, target.lines) == ("other-language-target", (1, 2))
+    assert target.problem == "target in Latin letters, but kor is written in Hangul"
+
+
 def test_a_column_of_numbers_is_no_language() -> None:
     pairs = [Pair(f"{n}", f"{n} 마리") for n in range(30)]
     assert problems(survey(pairs)) == {"source without letters": tuple(range(1, 31))}
@@ -318,6 +330,7 @@ def test_every_finding_is_explained_in_the_documents() -> None:
             [Pair("one", "eins"), Pair("two", "zwei")], [Pair("one", "eins"), Pair("two", "2")]
         ),
         *overlap([Pair("one", "eins")], [Pair("하나", "eins")]),
+        *other_languages(("Korean", "en"), [Pair("one", "eins")]),
         *survey([*pairs, *(Pair(f"{n}", "the same") for n in range(1000, 1020))]),
         *of_corpora((pairs[:5], ""), (pairs[5:9], "<2ko>"), (pairs[4:], ""), (pairs, "<2b>")),
     ]
@@ -329,7 +342,7 @@ def test_every_finding_is_explained_in_the_documents() -> None:
     docs = Path(__file__).parents[3] / "docs"
     page = plain((docs / "en" / "reference" / "findings.md").read_text(encoding="utf-8"))
     problems = {plain(finding.problem.replace("\ufffd", "")) for finding in found}
-    assert len(problems) == 25
+    assert len(problems) == 26
     for problem in problems:
         assert problem.removesuffix(" ()") in page
 

@@ -463,6 +463,22 @@ def test_a_corpus_whose_sides_are_exchanged_is_found(
     assert not exchanged(1) & problems("<2b>", "<2a>")  # of another tag sides may be others
 
 
+def test_names_that_contradict_the_languages_of_their_content_are_found(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    for side, language in (("source", "ko"), ("target", "en")):
+        text = (data_folder / f"train.{side}").read_text()
+        (data_folder / f"train.{language}").write_text(text)
+    names = {"source": "train.ko", "target": "train.en"}
+    (finding,) = (
+        finding
+        for finding in check_run(make_config(data=names), "cpu").findings["training"]
+        if finding.id.startswith("other-language")
+    )
+    assert (finding.id, finding.count) == ("other-language-source", 32)
+    assert finding.remedy.startswith("exchange the names of the two files, or set data.source_")
+
+
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
 @pytest.mark.parametrize("tags", [[], ["<2a>"], ["<2a>", "<2b>"]])
 def test_text_can_be_looked_at_before_there_is_validation_text(

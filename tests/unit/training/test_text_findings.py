@@ -101,6 +101,21 @@ def test_a_whole_training_text_that_is_exchanged_shows_in_validation_text() -> N
     assert finding.problem == "exchanged sides, validation"
 
 
+def test_text_in_other_languages_than_its_names_show_is_named_once() -> None:
+    wrong = [Pair("one two", "하나 둘")] * 9
+    texts = [_looked(name, wrong) for name in ("training", "validation", "test")]
+    (finding,) = suspicious_findings(texts, languages={"": ("ko", "en")})
+    assert finding.problem == "other language, training"
+    assert finding.message == (
+        "Training text: source in Latin letters, but ko is written in Hangul; target in Hangul "
+        "letters, but en is written in Latin. The model would be named after the wrong languages: "
+        "exchange the names of the two files, or set data.source_language and "
+        "data.target_language."
+    )
+    assert not list(suspicious_findings(texts, languages={"": ("en", "ko")}))
+    assert not list(suspicious_findings(texts, languages={"<2en>": ("ko", "en")}))
+
+
 def test_exchanged_lines_are_named_unless_they_are_dropped_or_few() -> None:
     def found(train: list[Pair], **named: bool) -> list[tuple[str, str]]:
         texts = [_looked("training", train), _looked("validation", valid)]

@@ -50,12 +50,12 @@ def read_input(
     return PreparedInput(pairs, remarks)
 
 
-def chosen_languages(wanted: Sides, outputs: Sequence[Path]) -> Sides:
-    """Return the wanted languages, or those of two outputs such as clean.en and clean.ko.gz.
+def chosen_languages(wanted: Sides, files: Sequence[StrPath]) -> Sides:
+    """Return the wanted languages, or those of two files such as clean.en and clean.ko.gz.
 
     A language that neither names is an empty text.
     """
-    endings = [plain_name(path).rpartition(".")[2] for path in outputs]
+    endings = [plain_name(path).rpartition(".")[2] for path in files]
     named = ["", ""]
     if len(endings) == 2 and all(map(is_language, endings)):
         named = endings

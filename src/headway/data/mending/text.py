@@ -40,6 +40,7 @@ from headway.data.output import OutputFile, opened, replaced
 from headway.data.pair_rules import digests
 from headway.data.problems import problem_of
 from headway.data.repeats import HeldOutPairs
+from headway.data.survey import other_languages
 from headway.errors import ConfigError, DataError, shown
 
 AT_ONCE = 1_000_000
@@ -47,6 +48,7 @@ AT_ONCE = 1_000_000
 
 _SHORTENED = 50  # characters of a side of an example
 _MOST = 0.7  # share of unrelated lines, above which it is said that the files may be wrong
+_COMPARED = 100_000  # pairs whose scripts are compared with the languages of names
 _DUPLICATE = "duplicate-pairs"
 _TRIMMED = {"byte-order-marks": "file", "carriage-returns": "line", OUTER_SPACES: "line"}
 
@@ -224,6 +226,8 @@ def clean_text(
                 unequal.check(text)
             if not done.pairs:  # the first block; empty input has none
                 changes.write(HEAD)
+                named = chosen_languages(wanted, [source, target] if target else [])
+                done.remarks += _other_languages(named, text.pairs)
             done.include(count, text)
             for line, pair in zip(text.lines, text.pairs, strict=True):
                 writer.write(line, pair)
@@ -242,6 +246,17 @@ def clean_text(
         done.remarks.append("Most targets match no source: make sure that the files go together.")
     done.options = {id: remedy(id, choices) for id in done.left if can_be_dropped(id)}
     return done
+
+
+def _other_languages(languages: Sides, pairs: Sequence[Pair]) -> list[str]:
+    """Return a remark if sides are in another script than the languages that names show."""
+    if not (problems := other_languages(languages, pairs[:_COMPARED])):
+        return []
+    said = "; ".join(finding.problem for finding in problems)
+    return [
+        f"{said[0].upper()}{said[1:]}. Exchange the names of the two files, or end them in the "
+        "right languages: headway train reads the languages from them."
+    ]
 
 
 def _with_held_out(choices: Choices, held_out: Sequence[Sequence[StrPath]]) -> Choices:

@@ -157,6 +157,23 @@ def test_the_names_of_two_outputs_say_which_languages_of_a_table_are_meant(tmp_p
     assert (tmp_path / "c.af").read_text() == "ja nee\ngoed\n"
 
 
+def test_outputs_named_after_the_wrong_languages_are_said(tmp_path: Path) -> None:
+    (tmp_path / "a.en").write_text("one two\nthree\n")
+    (tmp_path / "a.ko").write_text("하나 둘\n셋\n", encoding="utf-8")
+    files = tmp_path / "a.en", tmp_path / "a.ko"
+    right = headway.clean_text(*files, out=tmp_path / "c.{en,ko}")
+    table = headway.clean_text(*files, out=tmp_path / "t.tsv")
+    assert right.remarks == table.remarks == []
+    remark = (
+        "Source in Latin letters, but ko is written in Hangul; target in Hangul letters, but en "
+        "is written in Latin. Exchange the names of the two files, or end them in the right "
+        "languages: headway train reads the languages from them."
+    )
+    assert headway.clean_text(*files, out=tmp_path / "d.{ko,en}").remarks == [remark]
+    swapped = tmp_path / "d.ko", tmp_path / "d.en"
+    assert headway.clean_text(*swapped, out=tmp_path / "e.tsv").remarks == [remark]
+
+
 def test_what_is_taken_off_the_ends_of_text_is_counted(tmp_path: Path) -> None:
     (tmp_path / "a.de").write_bytes(b"\xef\xbb\xbfeins\r\nzwei\r\n drei\r\n")
     (tmp_path / "a.en").write_bytes(b"one\ntwo\nthree\n")
