@@ -2,9 +2,9 @@
 
 Each rule looks at several updates or validations, so that noise does not trigger it, and reports
 once in a run. Thresholds come from healthy runs (Multi30k, SCAN, Python documentation, the
-demonstration) and from spoiled ones. The share of the learned nats that comes from the source was
-below 0.1 % with the targets shifted by a line, and 2 to 5 % with a rate ten times too high. In a
-healthy run of only 201 updates it was 2 % at update 92 and 10 % at the end.
+demonstration) and from spoiled ones. One figure is the share of the learned nats that comes from
+the source. With the targets shifted by a line it was below 0.1 %, and with a rate ten times too
+high 2 to 5 %. In a healthy run of only 201 updates it was 2 % at update 92 and 10 % at the end.
 """
 
 import math
