@@ -67,7 +67,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], list[tuple[Path, b
             return SimpleNamespace(report={"steps": 1} if finishes else {})
 
         monkeypatch.setattr("headway.demo.run_demo", run_demo)
-        monkeypatch.setattr("headway.inspection.translator.load", lambda folder, device: folder)
+        monkeypatch.setattr("headway.inspection.translator.load", lambda folder, *_, **__: folder)
         module._loaded.cache_clear()
         return calls
 

@@ -500,7 +500,8 @@ def test_resuming_a_fine_tune_does_not_validate_its_start_again(
             train(config, folder, reporter=StoppingReporter(1, crash=crash))
         resumed = train(None, folder, resume=True, reporter=quiet)
         assert len(validated) == times
-        steps = [record["step"] for record in RunFolder(folder).records()]
+        records = RunFolder(folder).records()
+        steps = [record["step"] for record in records if record["kind"] == "validation"]
         assert steps.count(0) == 1
         assert resumed.report["validation"] == whole.report["validation"]
 
