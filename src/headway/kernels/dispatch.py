@@ -406,14 +406,13 @@ def _compiled_int8(weights: int, sensitive: bool) -> Choice:
 def scores_as_float32(precision: Precision, device: torch.device, weights: int) -> bool:
     """Return True if translations in this precision score as those of float32 do.
 
-    That is within 0.1 BLEU and 0.1 chrF on 1,000 sentences (benchmarks/log/022, 053, 054), and by
-    compiled kernels on a CPU. weights: of the largest product of a layer.
+    That is within 0.1 BLEU and 0.1 chrF on 1,000 sentences (benchmarks/log/022, 053, 054). Only
+    compiled kernels were measured so; on a GPU, and without Numba, it is float32 alone. weights: of
+    the largest product of a layer.
     """
     if precision == "float32":
         return True
-    if device.type != "cpu":
-        return precision == "bfloat16"
-    if weights < INT8_WEIGHTS or not multiplies_bytes():
+    if device.type != "cpu" or weights < INT8_WEIGHTS or not multiplies_bytes():
         return False
     if precision == "bfloat16":
         return multiplies_bfloat16()

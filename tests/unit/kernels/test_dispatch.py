@@ -268,4 +268,4 @@ def test_auto_chooses_among_precisions_that_score_as_float32(
         }
 
     assert names("cpu") == expected
-    assert names("cuda") == {"float32", "bfloat16"}
+    assert names("cuda") == {"float32"}  # its scores in bfloat16 were not compared

@@ -1,5 +1,6 @@
 """Machine code is kept, and not beyond a change of anything that went into it."""
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -132,3 +133,21 @@ def test_code_is_read_from_a_folder_that_cannot_be_written(tmp_path: Path) -> No
 
     (package / "callee.py").write_text(CALLEE.format(70))  # code of other sources is not used
     assert run_program(tmp_path, read_only) == ["210", "0"]
+
+
+def test_seconds_of_the_compiler_grow_when_something_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from headway.kernels.codegen.numba_compiler import compiled, kept_in, seconds_compiling
+
+    (tmp_path / "doubling.py").write_text("def double(x):\n    return 2 * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    function = compiled(importlib.import_module("doubling").double)
+
+    before = seconds_compiling()
+    assert function(1.5) == 3.0
+    after = seconds_compiling()
+    assert after > before
+    assert function(2.5) == 5.0
+    assert seconds_compiling() == after
+    assert any(kept_in(function).glob("doubling.double*.nbc"))
