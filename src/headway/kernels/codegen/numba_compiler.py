@@ -12,6 +12,7 @@ import contextlib
 import functools
 import hashlib
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar
@@ -147,12 +148,14 @@ class _Installed(_IN_TREE):
     def from_function(cls, py_func: Any, py_file: str) -> Any:
         """Return the folder if it has machine code of these sources."""
         place = cls(py_func, py_file)
-        with contextlib.suppress(OSError, StopIteration, ValueError, pickle.UnpicklingError):
-            index = next(Path(place.get_cache_path()).glob(f"{Path(py_file).stem}.*.nbi"))
-            with open(index, "rb") as file:
-                version, stamp = pickle.load(file), pickle.loads(file.read())[0]
-            if (version, stamp) == (numba.__version__, _SOURCES):
-                return place
+        python = f"py{sys.version_info[0]}{sys.version_info[1]}"
+        for index in Path(place.get_cache_path()).glob(f"{Path(py_file).stem}.*{python}*.nbi"):
+            try:
+                with open(index, "rb") as file:
+                    version, stamp = pickle.load(file), pickle.loads(file.read())[0]
+            except Exception:  # pickle may raise anything for a damaged file
+                return None
+            return place if (version, stamp) == (numba.__version__, _SOURCES) else None
         return None
 
 

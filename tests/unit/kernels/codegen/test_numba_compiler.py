@@ -133,6 +133,9 @@ def test_code_is_read_from_a_folder_that_cannot_be_written(tmp_path: Path) -> No
 
     (package / "callee.py").write_text(CALLEE.format(70))  # code of other sources is not used
     assert run_program(tmp_path, read_only) == ["210", "0"]
+    for path in (package / "__pycache__").glob("*.nbi"):
+        path.write_bytes(b"")
+    assert run_program(tmp_path, read_only) == ["210", "0"]
 
 
 def test_seconds_of_the_compiler_grow_when_something_is_compiled(
