@@ -2,22 +2,21 @@
 
 from collections.abc import Sequence
 from functools import cache
-from itertools import chain
-from operator import attrgetter
+from itertools import chain, repeat
+from operator import attrgetter, contains, itemgetter
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.autograd.graph import increment_version
 from torch.optim import Optimizer
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from headway.errors import ConfigError
-from headway.model.customized import have_hooks
+from headway.model.customized import have_hooks, hooks_everywhere
 from headway.model.probe import listening
 from headway.model.transformer import Transformer
 
-_children = attrgetter("_modules")
-_weights = attrgetter("_parameters")
+_version = attrgetter("_version")
 
 
 class WeightSnapshot:
@@ -30,13 +29,16 @@ class WeightSnapshot:
         self.parts = [part for model in models for part in model.modules()]
         self.weights = [weight for model in models for weight in model.parameters()]
         self._contents = [vars(part) for part in self.parts]
-        self._children = [dict(children.items()) for children in map(_children, self.parts)]
+        # A part that PyTorch has compiled makes new collections each time it is asked for them.
+        self._are_plain = all(isinstance(c.get("_parameters"), dict) for c in self._contents)
+        self._children = [*map(dict, self._collections("_modules"))]
         self._before = self._now()
 
     def is_stale(self) -> bool:
         """Return True if a part, a weight, a `forward` or a hook has changed since.
 
-        Every translation calls it, even of one sentence. So it compares whole lists, for speed.
+        Every translation calls it, even of one sentence. So it makes and compares whole lists, with
+        few steps of Python for each part.
         """
         return not self._has_same_parts() or self._before != self._now()
 
@@ -52,37 +54,56 @@ class WeightSnapshot:
             self._has_same_parts()
             and (before, versions_before) == (now, versions)
             and all(
-                address == old or (weight is not None and weight.is_shared())
+                address == old or weight.is_shared()
                 for weight, address, old in zip(
-                    self._all_weights(), addresses, addresses_before, strict=True
+                    _present(self._places()), addresses, addresses_before, strict=True
                 )
             )
         )
 
     def have_hooks(self) -> bool:
         """Return True if any part has hooks now."""
-        return any(have_hooks(self.parts))
+        collections = map(self._collections, ("_forward_pre_hooks", "_forward_hooks"))
+        return hooks_everywhere() or any(chain.from_iterable(collections))
 
     def _has_same_parts(self) -> bool:
-        return self._children == [dict(children.items()) for children in map(_children, self.parts)]
+        return self._children == self._collections("_modules")
 
-    def _all_weights(self) -> list[nn.Parameter | None]:
-        by_name = map(_weights, self.parts)
-        return [*chain.from_iterable(weights.values() for weights in by_name)]
+    def _collections(self, name: str) -> list[dict[str, Any]]:
+        """Return the collection with this name of each part, such as `_parameters`."""
+        if self._are_plain:
+            return [*map(itemgetter(name), self._contents)]
+        return [dict(collection.items()) for collection in map(attrgetter(name), self.parts)]
+
+    def _places(self) -> list[nn.Parameter | None]:
+        """Return the weight in each place for one; None where a part has no bias, for example."""
+        return [*chain.from_iterable(map(dict.values, self._collections("_parameters")))]
 
     def _now(self) -> tuple[Any, ...]:
         """Return the state of parts and weights that may change, except the set of parts."""
-        weights = self._all_weights()
+        places = self._places()
+        weights = _present(places)
         return (
-            have_hooks(self.parts),
-            ["forward" in content for content in self._contents],
-            [*map(id, weights)],
+            have_hooks(self.parts) if self.have_hooks() else [],  # the list takes longer
+            [*map(contains, self._contents, repeat("forward"))],
+            [*map(id, places)],
             # `weight.data = …` does not raise the version. Writing through `weight.data`, or into
             # its memory, cannot be detected.
-            [None if w is None else w.data_ptr() for w in weights],
-            # A tensor made in inference mode has no version counter.
-            [0 if w is None or w.is_inference() else w._version for w in weights],
+            [*map(Tensor.data_ptr, weights)],
+            _versions(weights),
         )
+
+
+def _present(places: Sequence[nn.Parameter | None]) -> list[nn.Parameter]:
+    return [weight for weight in places if weight is not None]
+
+
+def _versions(weights: Sequence[Tensor]) -> list[int]:
+    """Return the number of changes in place of each weight."""
+    try:
+        return [*map(_version, weights)]
+    except RuntimeError:  # a tensor made in inference mode has no version counter
+        return [0 if weight.is_inference() else weight._version for weight in weights]
 
 
 def check_ready(models: Sequence[Transformer], snapshot: WeightSnapshot | None) -> bool:

@@ -86,9 +86,14 @@ def describe_customizations(model: nn.Module) -> str:
 
 def have_hooks(parts: Iterable[nn.Module]) -> list[bool]:
     """Return True for each part with hooks before or after its forward pass."""
-    everywhere = torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks
+    everywhere = hooks_everywhere()
     hooks = map(_hooks, parts)
     return [bool(before or after or everywhere) for before, after in hooks]
+
+
+def hooks_everywhere() -> bool:
+    """Return True if PyTorch has forward hooks for all modules."""
+    return bool(torch_modules._global_forward_hooks or torch_modules._global_forward_pre_hooks)
 
 
 def _unusual_norms(model: nn.Module) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Whatever changes in a model after its weights were prepared is seen, and nothing else is."""
 
 import copy
+from collections import OrderedDict
 from collections.abc import Callable
 
 import pytest
@@ -58,11 +59,19 @@ def _other_data(model: Transformer) -> None:
     weight.data = weight.data.clone()
 
 
+def _bias_removed(model: Transformer) -> None:
+    model.decoder.layers[0].feed_forward.w_1.bias = None  # type: ignore[union-attr]
+
+
+def _collection_of_hooks(model: Transformer) -> None:
+    model.encoder._forward_hooks = OrderedDict({0: lambda *_: None})
+
+
 @pytest.mark.parametrize(
     "change",
     [
         _in_place, _other_parameter, _other_part, _one_more_part, _one_part_less, _other_forward,
-        _loaded, _hook, _hook_before, _other_data,
+        _loaded, _hook, _hook_before, _other_data, _bias_removed, _collection_of_hooks,
     ],
 )  # fmt: skip
 def test_a_change_of_one_of_several_models_is_seen(
@@ -77,7 +86,7 @@ def test_a_change_of_one_of_several_models_is_seen(
     assert snapshot.is_stale()
     assert not snapshot.was_moved()
     assert not WeightSnapshot(models).is_stale()
-    assert snapshot.have_hooks() == (change in (_hook, _hook_before))
+    assert snapshot.have_hooks() == (change in (_hook, _hook_before, _collection_of_hooks))
 
 
 def _part_and_memory(model: Transformer) -> None:
@@ -104,6 +113,16 @@ def test_weights_in_shared_memory_were_moved_and_are_the_same(tiny: Transformer)
     assert snapshot.is_stale()
     assert snapshot.was_moved()
     assert not WeightSnapshot([tiny]).is_stale()
+
+
+def test_a_weight_that_is_absent_has_not_moved(tiny: Transformer) -> None:
+    _bias_removed(tiny)
+    snapshot = WeightSnapshot([tiny])
+    assert not snapshot.is_stale()
+
+    tiny.share_memory()
+
+    assert snapshot.was_moved()
 
 
 @pytest.mark.parametrize("change", [_part_and_memory, _weight_and_memory, _data_beside_memory])
