@@ -35,6 +35,11 @@ from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rules
 from headway.decoding.run_search import Advance, Extension, SearchObserver
 
+# Extensions from which a selection and a sort of few are faster than a sort of all, and the
+# extensions that one number stands for in the selection.
+_MANY = 2**12
+_GROUP = 16
+
 
 class BeamSearch:
     """The live hypotheses of all sentences at work, one row each, and the finished hypotheses."""
@@ -163,7 +168,7 @@ class BeamSearch:
 
     def _rank(self, totals: Floats, ids: Ints, width: int) -> Ints:
         """Return the places of the best 2 K extensions of each sentence, best first, (N, 2 K)."""
-        return (-totals).argsort(axis=1, kind="stable")[:, : 2 * self.copies]
+        return best_places(totals, 2 * self.copies)
 
     def _finish(self, totals: Floats, parents: Ints, ends: np.ndarray) -> None:
         """Collect the ended extensions among the first K of each sentence."""
@@ -257,6 +262,33 @@ class BeamSearch:
             return False
         score = self.options.score(best, int(self.steps[row]))
         return self.finished[row].would_take(score, self.options.n_best)
+
+
+def best_places(totals: Floats, count: int) -> Ints:
+    """Return the places of the best totals of each sentence, best first, (N, count or fewer).
+
+    The lower place of equal totals comes first. totals: (N, all extensions), without NaN.
+    """
+    if totals.shape[1] < _MANY:
+        return (-totals).argsort(axis=1, kind="stable")[:, :count]
+    best = np.empty((len(totals), min(count, totals.shape[1])), dtype=np.int64)
+    for row, numbers in enumerate(totals):
+        possible = (numbers >= _reached_by(numbers, count)).nonzero()[0]
+        order = (-numbers[possible]).argsort(kind="stable")
+        best[row] = possible[order[:count]]
+    return best
+
+
+def _reached_by(numbers: Floats, count: int) -> float:
+    """Return a number that at least `count` of the numbers reach, and seldom many more.
+
+    It is the one at place `count` among the largest of groups. -inf if there are fewer groups.
+    """
+    groups = len(numbers) // _GROUP
+    if groups < count:
+        return -math.inf
+    largest = numbers[: groups * _GROUP].reshape(_GROUP, groups).max(axis=0)
+    return float(np.partition(largest, groups - count)[groups - count])
 
 
 def _ranks(totals: Floats, ids: Ints, best: Ints, width: int) -> dict[Extension, tuple[int, float]]:

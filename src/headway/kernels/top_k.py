@@ -1,59 +1,36 @@
-"""The best of many logits."""
+"""The best of many logits.
+
+A row is read twice, in order. The first time, the largest number of every four is kept. Of these
+maxima, one near place K is a bound: at least K numbers reach it, and few more do. The second time,
+powers of e are added, and the numbers that reach the bound are marked. Only these are sorted.
+"""
 
 import numpy as np
 from numba import types
+from numpy.typing import NDArray
 
 from headway.kernels.arrays import Floats, Ints
 from headway.kernels.attention_vectors import exp
 from headway.kernels.codegen.numba_compiler import compiled
-from headway.kernels.codegen.vectors import LANES, Code, FlatArray, Value, generated
+from headway.kernels.codegen.vectors import (
+    BIT,
+    FLOAT,
+    INT,
+    INTS,
+    LANES,
+    SHORT,
+    WORD,
+    Code,
+    FlatArray,
+    Value,
+    generated,
+)
 
-# The largest of many numbers is found lane by lane, number i in lane i modulo _ALL_LANES. The lanes
-# fill the machine's vectors, while a single running maximum would be one long chain.
-_ALL_LANES = 256
-_MANY = 4 * LANES  # numbers, or lanes, at a time
+_BLOCK = 4 * LANES  # numbers at a time, a bit of a word for each
+_FEW = 24  # numbers up to which sorting by insertion is faster
+_DIGITS, _RADIX = 4, 256  # the digits of a float's bits, and the values of one
 
-
-@compiled
-def _fill_lanes(x: Floats, lanes: Floats) -> None:
-    """Write the largest number of each lane, -inf for an empty lane."""
-    times = x.size // _ALL_LANES
-    lanes[:] = np.float32(-np.inf)
-    if times:
-        # Some lanes at a time, in registers: LLVM would write to memory through masks, which takes
-        # ten times as long on some processors.
-        for lane in range(0, _ALL_LANES, _MANY):
-            _largest_lanes(x, _ALL_LANES, times, lanes, lane)
-    for j in range(times * _ALL_LANES, x.size):
-        if x[j] > lanes[j % _ALL_LANES]:
-            lanes[j % _ALL_LANES] = x[j]
-
-
-@compiled
-def _largest_of(x: Floats) -> np.float32:
-    """Return the largest of a few numbers."""
-    top = np.float32(-np.inf)
-    for number in x:
-        top = max(top, number)
-    return top
-
-
-@compiled
-def _above(logits: Floats, lanes: Floats, limit: np.float32, ids: Ints) -> int:
-    """Write the ids of the logits above the limit until `ids` is full; return their number.
-
-    If there are more, return a number above the size of `ids`.
-    """
-    count = 0
-    for lane in range(lanes.size):
-        if lanes[lane] > limit:
-            for v in range(lane, logits.size, lanes.size):
-                if logits[v] > limit:
-                    if count == ids.size:
-                        return count + 1
-                    ids[count] = v
-                    count += 1
-    return count
+_Words = NDArray[np.uint64]
 
 
 @compiled
@@ -65,16 +42,17 @@ def sharpen(
     If these are more than `most`, the margin is halved until they are not. x: (R, d_model).
     weight: (V, d_model). logits: (R, V), computed from rounded weights.
     """
-    lanes = np.empty(_ALL_LANES, np.float32)
-    ids = np.empty(most, np.int64)
+    blocks = _blocks_of(logits.shape[1])
+    tail, maxima = np.empty(_BLOCK, np.float32), np.empty(blocks * LANES, np.float32)
+    marks, ids = np.empty(blocks, np.uint64), np.empty(most, np.int64)
     for i in range(logits.shape[0]):
-        _fill_lanes(logits[i], lanes)
-        best = _largest_of(lanes)
+        _find_maxima(logits, i, tail, maxima)
+        best = _largest(maxima, maxima.size)
         near = margin
-        count = _above(logits[i], lanes, best - near, ids)
+        count = _above(logits, i, best - near, tail, marks, ids)
         while count > ids.size:
             near = near * np.float32(0.5) if near > np.float32(0.01) else np.float32(0.0)
-            count = _above(logits[i], lanes, best - near, ids)
+            count = _above(logits, i, best - near, tail, marks, ids)
         for k in range(count):
             v = ids[k]
             total = np.float32(0.0)
@@ -84,17 +62,29 @@ def sharpen(
 
 
 @compiled
-def _insert(value: np.float32, v: int, values: Floats, ids: Ints) -> None:
-    """Put a value among the best, which descend; of equal ones the lower id comes first."""
-    k = values.size - 1
-    if not (value > values[k] or (value == values[k] and v < ids[k])):
-        return  # NaN, too
-    while k > 0 and (value > values[k - 1] or (value == values[k - 1] and v < ids[k - 1])):
-        values[k] = values[k - 1]
-        ids[k] = ids[k - 1]
-        k -= 1
-    values[k] = value
-    ids[k] = v
+def _above(
+    logits: Floats, i: int, limit: np.float32, tail: Floats, marks: _Words, ids: Ints
+) -> int:
+    """Write the ids of the logits above the limit until `ids` is full; return their number.
+
+    If there are more, return a number above the size of `ids`. tail: that of the row.
+    """
+    size = logits.shape[1]
+    whole = size - size % _BLOCK
+    if whole:
+        _mark_above(logits, i * size, whole, limit, marks, 0)
+    if whole < size:
+        _mark_above(tail, 0, _BLOCK, limit, marks, marks.size - 1)
+    count = 0
+    for block in range(marks.size):
+        word = marks[block]
+        while word:
+            if count == ids.size:
+                return count + 1
+            ids[count] = _BLOCK * block + _lowest_bit(word)
+            word &= word - np.uint64(1)
+            count += 1
+    return count
 
 
 @compiled
@@ -102,72 +92,357 @@ def best_pieces(logits: Floats, never: Ints, values: Floats, ids: Ints, totals: 
     """Find log(sum(exp(logits))) of each row and its best logits, best first.
 
     logits: (R, V). never: pieces that count in the sum and are then set to -inf, so that they are
-    not among the best. values, ids: (R, K). totals: (R,). The lower id of equal logits comes first.
-    The K-th best of the lanes' maxima is a bound: lanes below it hold none of the best.
+    not among the best. values, ids: (R, K). totals: (R,), in an order of sums that depends on V
+    alone. The lower id of equal logits comes first; NaN is in no place. If a row has fewer numbers,
+    the last places have -inf and 0.
     """
-    count = values.shape[1]
-    size = logits.shape[1]
-    whole = size - size % _MANY
-    lanes = np.empty(_ALL_LANES, np.float32)
+    size, count = logits.shape[1], values.shape[1]
+    blocks = _blocks_of(size)
+    tail, maxima = np.empty(_BLOCK, np.float32), np.empty(blocks * LANES, np.float32)
+    sums, marks = np.empty(_BLOCK, np.float32), np.empty(blocks, np.uint64)
+    excluded = np.empty(never.size, np.float32)
+    room = size if count > _FEW else 0
+    words, spare = np.empty(room, np.uint64), np.empty(room, np.uint64)
+    places = np.empty((_DIGITS, _RADIX), np.int64)
     for i in range(logits.shape[0]):
-        _fill_lanes(logits[i], lanes)
-        top = _largest_of(lanes)
-        total = _sum_powers(logits, i * size, whole, top) if whole else np.float32(0.0)
-        for v in range(whole, size):
-            total += exp(logits[i, v] - top)
+        for j in range(never.size):
+            excluded[j] = logits[i, never[j]]
+            logits[i, never[j]] = np.float32(-np.inf)
+        _find_maxima(logits, i, tail, maxima)
+        top, bound = _top_and_bound(maxima, count)
+        for number in excluded:
+            top = max(top, number)
+        total = _sum_and_mark(logits, i, top, bound, tail, sums, marks)
+        for number in excluded:
+            total = _plus(total, exp(number - top))
         totals[i] = top + np.log(total)
-        for piece in never:
-            logits[i, piece] = np.float32(-np.inf)
-            lanes[piece % _ALL_LANES] = _largest_of(logits[i, piece % _ALL_LANES :: _ALL_LANES])
-        values[i] = np.float32(-np.inf)
-        ids[i] = size
-        for lane in range(_ALL_LANES):
-            _insert(lanes[lane], lane, values[i], ids[i])
-        bound = values[i, count - 1]
-        values[i] = np.float32(-np.inf)
-        ids[i] = size
-        for lane in range(_ALL_LANES):
-            if lanes[lane] >= bound:
-                for v in range(lane, size, _ALL_LANES):
-                    _insert(logits[i, v], v, values[i], ids[i])
-        for k in range(count):
-            if ids[i, k] == size:  # the row has fewer numbers
-                ids[i, k] = 0
+        if room:
+            filled = _sort_marked(logits[i], marks, words, spare, places, values[i], ids[i])
+        else:
+            filled = _insert_marked(logits[i], marks, values[i], ids[i])
+        for k in range(filled, count):
+            values[i, k] = np.float32(-np.inf)
+            ids[i, k] = 0
+
+
+@compiled
+def _blocks_of(size: int) -> int:
+    """Return the number of blocks of a row, the last perhaps filled up."""
+    return (size + _BLOCK - 1) // _BLOCK
+
+
+@compiled
+def _find_maxima(logits: Floats, i: int, tail: Floats, maxima: Floats) -> None:
+    """Write the largest of every four numbers of a row, leaving out NaN; -inf for none.
+
+    tail: gets the numbers after the last whole block, filled up with -inf. maxima: a quarter of the
+    blocks.
+    """
+    size = logits.shape[1]
+    whole = size - size % _BLOCK
+    if whole:
+        _find_block_maxima(logits, i * size, whole, maxima, 0)
+    if whole < size:
+        for j in range(_BLOCK):
+            tail[j] = logits[i, whole + j] if whole + j < size else np.float32(-np.inf)
+        _find_block_maxima(tail, 0, _BLOCK, maxima, maxima.size - LANES)
+
+
+@compiled
+def _top_and_bound(maxima: Floats, count: int) -> tuple[np.float32, np.float32]:
+    """Return the largest number, and one that at least `count` reach, and not many more.
+
+    The second is -inf if there are fewer. maxima: whole vectors; they are overwritten.
+    """
+    size = maxima.size
+    while size >= max(4 * count, 2 * LANES):
+        half = (size // LANES + 1) // 2 * LANES
+        _join(maxima, half, size - half)
+        size = half
+    top = _largest(maxima, size)
+    lowest = np.float32(-np.inf)
+    if count > size:
+        return top, lowest
+    low, high = _to_place(lowest), _to_place(top) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        reached = _reach(maxima, size, _to_number(middle))
+        if reached < count:
+            high = middle
+        else:
+            low = middle
+            if reached <= count + count // 8:
+                break
+    return top, _to_number(low)
+
+
+@compiled
+def _sum_and_mark(
+    logits: Floats,
+    i: int,
+    top: np.float32,
+    bound: np.float32,
+    tail: Floats,
+    sums: Floats,
+    marks: _Words,
+) -> np.float32:
+    """Return the sum of e^(logit - top) in a row, and mark the logits that reach the bound."""
+    size = logits.shape[1]
+    whole = size - size % _BLOCK
+    sums[:] = np.float32(0.0)
+    if whole:
+        _add_and_mark(logits, i * size, whole, top, bound, sums, marks, 0)
+    if whole < size:
+        _add_and_mark(tail, 0, _BLOCK, top, bound, sums, marks, marks.size - 1)
+        marks[-1] &= (np.uint64(1) << np.uint64(size - whole)) - np.uint64(1)
+    return _sum(sums)
+
+
+@compiled
+def _insert_marked(row: Floats, marks: _Words, values: Floats, ids: Ints) -> int:
+    """Sort the best of the marked numbers by insertion; return how many places are filled."""
+    filled, size = 0, values.size
+    for block in range(marks.size):
+        word = marks[block]
+        while word:
+            v = _BLOCK * block + _lowest_bit(word)
+            word &= word - np.uint64(1)
+            k = min(filled, size - 1)
+            if filled == size and not row[v] > values[k]:
+                continue
+            while k > 0 and row[v] > values[k - 1]:
+                values[k] = values[k - 1]
+                ids[k] = ids[k - 1]
+                k -= 1
+            values[k] = row[v]
+            ids[k] = v
+            filled = min(filled + 1, size)
+    return filled
+
+
+@compiled
+def _sort_marked(
+    row: Floats,
+    marks: _Words,
+    words: _Words,
+    spare: _Words,
+    places: Ints,
+    values: Floats,
+    ids: Ints,
+) -> int:
+    """Sort the marked numbers digit by digit; return how many places are filled.
+
+    words, spare: (V,). places: (_DIGITS, _RADIX).
+    """
+    size = 0
+    for block in range(marks.size):
+        word = marks[block]
+        while word:
+            v = _BLOCK * block + _lowest_bit(word)
+            word &= word - np.uint64(1)
+            words[size] = _to_word(row[v], v)
+            size += 1
+    places[:] = 0
+    for j in range(size):
+        for digit in range(_DIGITS):
+            places[digit, _digit_of(words[j], digit)] += 1
+    for digit in range(_DIGITS):
+        if places[digit, _digit_of(words[0], digit)] == size:
+            continue  # it is the same in all words
+        place = 0
+        for value in range(_RADIX):
+            following = place + places[digit, value]
+            places[digit, value] = place
+            place = following
+        for j in range(size):
+            value = _digit_of(words[j], digit)
+            spare[places[digit, value]] = words[j]
+            places[digit, value] += 1
+        words, spare = spare, words
+    filled = min(size, values.size)
+    for k in range(filled):
+        v = np.int64(words[k] & np.uint64(0xFFFFFFFF))
+        values[k] = row[v]
+        ids[k] = v
+    return filled
+
+
+@compiled
+def _to_word(number: np.float32, v: int) -> np.uint64:
+    """Return a number and its id in one word; the larger the number, the smaller the word."""
+    place = _to_place(number)
+    if place == -1:
+        place = np.int64(0)  # -0 equals 0
+    return (np.uint64(0x7FFFFFFF - place) << np.uint64(32)) | np.uint64(v)
+
+
+@compiled
+def _digit_of(word: np.uint64, digit: int) -> np.int64:
+    """Return a digit of a word's upper half, the lowest first."""
+    return np.int64((word >> np.uint64(32 + 8 * digit)) & np.uint64(_RADIX - 1))
+
+
+@compiled
+def _to_place(number: np.float32) -> np.int64:
+    """Return a number's place in the order of all floats, in which -0 comes before 0."""
+    return np.int64(_order(number))
+
+
+@compiled
+def _to_number(place: int) -> np.float32:
+    """Return the number of a place."""
+    return _from_order(np.int32(place))
+
+
+@generated(types.int32)
+def _order(code: Code, number: Value) -> Value:
+    """Return integers in the order of the numbers."""
+    return _reverse_negative(number.bitcast(INT))
 
 
 @generated(types.float32)
-def _sum_powers(code: Code, numbers: FlatArray, first: Value, length: Value, top: Value) -> Value:
-    """Return the sum of e^(numbers[first:] - top); length: a multiple of _MANY."""
-    largest = code.broadcast(top)
+def _from_order(code: Code, place: Value) -> Value:
+    """Return the number that `_order` turned into this integer."""
+    return _reverse_negative(place).bitcast(FLOAT)
 
-    def add(index: Value, totals: list[Value]) -> list[Value]:
-        places = [first + index + LANES * n for n in range(4)]
-        return [
-            total + code.exp(numbers.load(place) - largest)
-            for total, place in zip(totals, places, strict=True)
-        ]
 
-    a, b, c, d = code.fold_all(length, _MANY, 4 * [code.constant(0.0)], add)
-    return code.sum((a + b) + (c + d))
+def _reverse_negative(bits: Value) -> Value:
+    """Flip all bits but the sign's if that is set."""
+    return bits ^ (-(bits >> 31) & 0x7FFFFFFF)
+
+
+@generated(types.intp)
+def _lowest_bit(code: Code, word: Value) -> Value:
+    """Return the place of the lowest bit of a word that is not zero."""
+    return code.call("llvm.cttz.i64", WORD, word, code.constant(1, BIT))
+
+
+@generated(types.float32)
+def _plus(code: Code, a: Value, b: Value) -> Value:
+    """Return a + b, rounded by itself."""
+    return code.exact_add(a, b)
 
 
 @generated(types.void)
-def _largest_lanes(
-    code: Code, numbers: FlatArray, stride: Value, count: Value, lanes: FlatArray, lane: Value
+def _find_block_maxima(
+    code: Code, numbers: FlatArray, first: Value, length: Value, maxima: FlatArray, place: Value
 ) -> None:
-    """Write the largest of numbers[lane + j + i * stride], i < count, to lanes[lane + j].
+    """Write the largest of every four of numbers[first:], those 16 apart, to maxima[place:].
 
-    For j below _MANY.
+    length: a multiple of _BLOCK.
     """
-    offsets = [LANES * number for number in range(4)]
+    lowest = code.constant(float("-inf"))
 
-    def raise_tops(index: Value, tops: list[Value]) -> list[Value]:
-        place = lane + index * stride
+    def find(index: Value) -> None:
+        a, b, c, d = (code.larger(v, lowest) for v in _block(code, numbers, first + index))
+        maxima.store(place + (index >> 2), code.larger(code.larger(a, b), code.larger(c, d)))
+
+    code.repeat(length, _BLOCK, find)
+
+
+@generated(types.void)
+def _join(code: Code, maxima: FlatArray, second: Value, length: Value) -> None:
+    """Raise the first `length` maxima to those from `second` on; length: whole vectors."""
+
+    def raise_at(index: Value) -> None:
+        maxima.store(index, code.larger(maxima.load(second + index), maxima.load(index)))
+
+    code.repeat(length, LANES, raise_at)
+
+
+@generated(types.float32)
+def _largest(code: Code, numbers: FlatArray, length: Value) -> Value:
+    """Return the largest of the first numbers, none of which is NaN; length: whole vectors."""
+    lowest = code.constant(float("-inf"))
+    return code.largest(
+        code.fold(length, LANES, lowest, lambda i, top: code.larger(numbers.load(i), top))
+    )
+
+
+@generated(types.intp)
+def _reach(code: Code, numbers: FlatArray, length: Value, limit: Value) -> Value:
+    """Return how many of the first numbers are at least `limit`; length: whole vectors."""
+    least, zero, one = code.broadcast(limit), code.constant(0, INTS), code.constant(1, INTS)
+
+    def count(index: Value, counts: Value) -> Value:
+        return counts + code.select(numbers.load(index) >= least, one, zero)
+
+    counts = code.fold(length, LANES, zero, count)
+    return code.call(f"llvm.vector.reduce.add.v{LANES}i32", INT, counts).widened(WORD)
+
+
+@generated(types.void)
+def _mark_above(
+    code: Code,
+    numbers: FlatArray,
+    first: Value,
+    length: Value,
+    limit: Value,
+    marks: FlatArray,
+    place: Value,
+) -> None:
+    """Mark the numbers above the limit, a bit each; length: a multiple of _BLOCK."""
+    limits = code.broadcast(limit)
+
+    def mark(index: Value) -> None:
+        vectors = _block(code, numbers, first + index)
+        marks.store(place + (index >> 6), _word(code, [vector > limits for vector in vectors]))
+
+    code.repeat(length, _BLOCK, mark)
+
+
+@generated(types.void)
+def _add_and_mark(
+    code: Code,
+    numbers: FlatArray,
+    first: Value,
+    length: Value,
+    top: Value,
+    bound: Value,
+    sums: FlatArray,
+    marks: FlatArray,
+    place: Value,
+) -> None:
+    """Add e^(numbers[first:] - top) to _BLOCK sums, and mark the numbers that reach the bound.
+
+    length: a multiple of _BLOCK.
+    """
+    largest, least = code.broadcast(top), code.broadcast(bound)
+
+    def add(index: Value, totals: list[Value]) -> list[Value]:
+        vectors = _block(code, numbers, first + index)
+        marks.store(place + (index >> 6), _word(code, [vector >= least for vector in vectors]))
         return [
-            code.larger(numbers.load(place + offset), top)
-            for top, offset in zip(tops, offsets, strict=True)
+            code.exact_add(total, code.exp(vector - largest))
+            for total, vector in zip(totals, vectors, strict=True)
         ]
 
-    tops = code.fold_all(count, 1, 4 * [code.constant(float("-inf"))], raise_tops)
-    for top, offset in zip(tops, offsets, strict=True):
-        lanes.store(lane + offset, top)
+    zero = code.constant(0, WORD)
+    totals = code.fold_all(length, _BLOCK, _block(code, sums, zero), add)
+    for number, total in enumerate(totals):
+        sums.store(code.constant(LANES * number, WORD), total)
+
+
+@generated(types.float32)
+def _sum(code: Code, sums: FlatArray) -> Value:
+    """Return the sum of a block: of pairs 32 apart, of these 16 apart, and so on."""
+    a, b, c, d = _block(code, sums, code.constant(0, WORD))
+    vector = code.exact_add(code.exact_add(a, c), code.exact_add(b, d))
+    size = LANES
+    while size > 1:
+        size //= 2
+        vector = code.exact_add(code.part(vector, size, 0), code.part(vector, size, size))
+    return code.value(code.builder.extract_element(vector.llvm, INT(0)))
+
+
+def _block(code: Code, numbers: FlatArray, first: Value) -> list[Value]:
+    """Load the vectors of a block."""
+    return [numbers.load(first + LANES * number) for number in range(4)]
+
+
+def _word(code: Code, masks: list[Value]) -> Value:
+    """Return the lanes of a block's masks as the bits of a word, the first one lowest."""
+    word = code.constant(0, WORD)
+    for number, mask in enumerate(masks):
+        word = word ^ (mask.bitcast(SHORT).widened(WORD) << LANES * number)
+    return word

@@ -3,8 +3,10 @@
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
+from headway.decoding.beam import best_places
 from headway.decoding.build_search import search_all
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
@@ -163,3 +165,22 @@ def test_patience_waits_for_more_hypotheses_to_end(find: Any) -> None:
     # After two steps .4 and .15 have ended, and log .4 = -.92 is better than what is alive,
     # log .15 / (7 / 6)^2 = -1.39. Three steps on that one has log .15 / (10 / 6)^2 = -.68.
     assert ranked == [(), (4, 4, 4, 4)]
+
+
+@pytest.mark.parametrize("spread", ["random", "few values", "mostly -inf", "only -inf"])
+@pytest.mark.parametrize("shape", [(3, 40), (2, 5000), (1, 64 * 128 + 5)])
+@pytest.mark.parametrize("count", [8, 128, 4500, 9000])
+def test_the_best_of_many_extensions_are_those_of_a_full_stable_sort(
+    spread: str, shape: tuple[int, int], count: int
+) -> None:
+    rng = np.random.default_rng(count)
+    totals = -rng.exponential(size=shape)
+    if spread == "few values":
+        totals = np.round(3 * totals)
+    elif spread != "random":
+        totals[rng.random(shape) < (0.95 if spread == "mostly -inf" else 2)] = -math.inf
+
+    places = best_places(totals.copy(), count)
+
+    expected = (-totals).argsort(axis=1, kind="stable")[:, :count]
+    np.testing.assert_array_equal(places, expected)

@@ -24,7 +24,8 @@ _FAST = tuple(sorted(FAST))
 _FUSED = ("contract",)
 # Without any flag, Numba would add all of FAST; this one changes no rounding.
 _EXACT = ("nsz",)
-SHORT, INT, WORD, FLOAT = ir.IntType(16), ir.IntType(32), ir.IntType(64), ir.FloatType()
+BIT, SHORT, INT = ir.IntType(1), ir.IntType(16), ir.IntType(32)
+WORD, FLOAT = ir.IntType(64), ir.FloatType()
 SHORTS, INTS = ir.VectorType(SHORT, LANES), ir.VectorType(INT, LANES)
 WORDS, FLOATS = ir.VectorType(WORD, LANES), ir.VectorType(FLOAT, LANES)
 
@@ -102,8 +103,10 @@ class Value:
         """Return where self > other, of floats; False for NaN."""
         return self._written(self.builder.fcmp_ordered(">", self.llvm, self._like(other)))
 
-    def __ge__(self, other: "Value | int") -> "Value":
-        """Return where self >= other, of signed integers."""
+    def __ge__(self, other: "Value | float") -> "Value":
+        """Return where self >= other, of floats (False for NaN) or of signed integers."""
+        if self._is_float():
+            return self._written(self.builder.fcmp_ordered(">=", self.llvm, self._like(other)))
         return self._written(self.builder.icmp_signed(">=", self.llvm, self._like(other)))
 
     def __lt__(self, other: "Value | int") -> "Value":
@@ -129,6 +132,10 @@ class Value:
     def truncated(self, kind: ir.Type) -> "Value":
         """Return the lower bits of integers."""
         return self._written(self.builder.trunc(self.llvm, kind))
+
+    def widened(self, kind: ir.Type) -> "Value":
+        """Return integers with more bits, which are zero."""
+        return self._written(self.builder.zext(self.llvm, kind))
 
     def to_floats(self, kind: ir.Type) -> "Value":
         """Return signed integers as floats."""
