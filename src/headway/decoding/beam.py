@@ -26,7 +26,7 @@ from torch import Tensor
 
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.attention import Attend
-from headway.decoding.candidates import Floats, candidates
+from headway.decoding.candidates import Floats, Rivals, candidates
 from headway.decoding.coverage import Coverage, Finished
 from headway.decoding.engine import Ints
 from headway.decoding.hypothesis import Hypothesis
@@ -158,7 +158,10 @@ class BeamSearch:
         """Return log-probabilities and ids of the best next pieces of each live hypothesis."""
         forced = [r.only_choice(int(s)) for r, s in zip(self.requests, self.steps, strict=True)]
         pasts = self._pasts(sentence, copy) if self.rules else ()
-        return candidates(logits, self.width, [forced[s] for s in sentence], self.rules, pasts)
+        only = [forced[s] for s in sentence]
+        all_needed = not self.ranks_by_score or self.observer is not None
+        rivals = None if all_needed else Rivals(sentence, self.log_probs[sentence, copy])
+        return candidates(logits, self.width, only, self.rules, pasts, rivals=rivals)
 
     def _pasts(self, sentence: Ints, copy: Ints) -> list[Past]:
         return [

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,6 +22,17 @@ NEVER_CHOSEN = (PAD_ID, START_ID, UNK_ID)
 Floats = NDArray[np.float64]
 _Values = NDArray[np.float32]
 
+_FIRST = 32  # pieces of a row that are looked at first, and suffice for most rows of a wide beam
+
+
+class Rivals(NamedTuple):
+    """The hypotheses of which some rows extend the best."""
+
+    sentences: Ints
+    """The sentence of each row, ascending, (R,)."""
+    log_probs: Floats
+    """The log-probability of each row's hypothesis so far, (R,)."""
+
 
 def candidates(
     logits: Float[Tensor, "R V"],
@@ -29,15 +41,21 @@ def candidates(
     rules: Rules = NO_RULES,
     pasts: Sequence[Past] = (),
     also: Sequence[Sequence[int]] = (),
+    rivals: Rivals | None = None,
 ) -> tuple[Floats, Ints]:
     """Return the log-probabilities and ids of each row's best pieces, best first, (R, count).
 
     only: the only choice of a row, or None; it keeps its probability, and the other places of the
     row have minus infinity. pasts: the past of each row, needed if `rules` has any. also: more
-    pieces of each row, which get columns of their own.
+    pieces of each row, which get columns of their own. rivals: if they are given, pieces may be
+    left out that are not among the best `count` extensions of a sentence. There may be fewer
+    columns then.
     """
     logits, kept, sums = steer(logits, only, rules, pasts)
-    values, ids, totals = best_pieces(logits, min(count, logits.size(1)), NEVER_CHOSEN)
+    count = min(count, logits.size(1))
+    if rivals is not None and not kept and count >= 4 * _FIRST:
+        return _best_of_rivals(logits, count, sums, rivals)
+    values, ids, totals = best_pieces(logits, count, NEVER_CHOSEN)
     totals = totals if sums is None else sums
     check_numbers(totals)
     log_probs = values.astype(np.float64) - totals[:, None]
@@ -47,6 +65,51 @@ def candidates(
         log_probs[chosen, 0] = np.array(list(kept.values())) - totals[chosen]
         ids[chosen, 0] = [choice for choice in only if choice is not None]
     return _with_columns(logits, log_probs, ids, totals, also) if also else (log_probs, ids)
+
+
+def _best_of_rivals(
+    logits: Float[Tensor, "R V"], count: int, sums: _Values | None, rivals: Rivals
+) -> tuple[Floats, Ints]:
+    """Return log-probabilities and ids, (R, W), with the best `count` of each sentence.
+
+    The best few pieces of each row give a bound of its sentence. If the last of a row's few reaches
+    it, the row may have more among the best, so all its pieces are found. These rows are few: all
+    their few pieces are among the best.
+    """
+    values, ids, sums_now = best_pieces(logits, _FIRST, NEVER_CHOSEN)
+    sums = sums_now if sums is None else sums
+    check_numbers(sums)
+    log_probs = values.astype(np.float64) - sums[:, None]
+    before, sentences = rivals.log_probs[:, None], rivals.sentences
+    totals = log_probs + before
+    bounds = _bounds(count, [(totals, sentences)])
+    more = (totals[:, -1] >= bounds[sentences]).nonzero()[0]
+    if not len(more):
+        return log_probs, ids
+    more_values, more_ids, _ = best_pieces(logits[torch.from_numpy(more)], count, NEVER_CHOSEN)
+    more_log_probs = more_values.astype(np.float64) - sums[more, None]
+    more_totals, its_sentence = more_log_probs + before[more], sentences[more]
+    others = np.delete(totals, more, axis=0), np.delete(sentences, more)
+    bounds = _bounds(count, [others, (more_totals, its_sentence)])
+    reaching = np.count_nonzero(more_totals >= bounds[its_sentence, None], axis=1)
+    shape = len(ids), max(_FIRST, int(reaching.max()))
+    all_log_probs, all_ids = np.full(shape, -math.inf), np.full(shape, END_ID)
+    all_log_probs[:, :_FIRST], all_ids[:, :_FIRST] = log_probs, ids
+    all_log_probs[more], all_ids[more] = more_log_probs[:, : shape[1]], more_ids[:, : shape[1]]
+    return all_log_probs, all_ids
+
+
+def _bounds(count: int, parts: Sequence[tuple[Floats, Ints]]) -> Floats:
+    """Return a number for each sentence that `count` of its totals reach; -inf if it has fewer.
+
+    parts: totals, (R, W), and the sentence of each row, (R,).
+    """
+    bounds = np.full(1 + max(sentences.max(initial=0) for _, sentences in parts), -math.inf)
+    for sentence in range(len(bounds)):
+        numbers = np.concatenate([totals[rows == sentence].ravel() for totals, rows in parts])
+        if len(numbers) >= count:
+            bounds[sentence] = np.partition(numbers, len(numbers) - count)[len(numbers) - count]
+    return bounds
 
 
 @torch.inference_mode()

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from headway.decoding.beam import best_places
+from headway.decoding.beam import BeamSearch, best_places
 from headway.decoding.build_search import search_all
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
@@ -184,3 +185,25 @@ def test_the_best_of_many_extensions_are_those_of_a_full_stable_sort(
 
     expected = (-totals).argsort(axis=1, kind="stable")[:, :count]
     np.testing.assert_array_equal(places, expected)
+
+
+def test_a_wide_beam_takes_the_hypotheses_that_it_takes_among_all_candidates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def hypotheses() -> list[Any]:
+        search = BeamSearch(SearchOptions(beam_size=64))
+        search.begin([0, 1], [Request([5, 3], 9), Request([6, 3], 9)])
+        generator = torch.Generator().manual_seed(0)
+        states = []
+        for _ in range(4):
+            rows, _ = search.rows()
+            search.advance(2 * torch.randn(len(rows), 200, generator=generator))
+            states.append(
+                (search.rows()[0].tolist(), search.log_probs.tolist(), search.ids.tolist())
+            )
+        return states
+
+    few = hypotheses()
+    monkeypatch.setattr("headway.decoding.candidates._FIRST", 200)
+
+    assert few == hypotheses()

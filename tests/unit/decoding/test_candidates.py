@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from headway.data.tokenizer import END_ID
-from headway.decoding.candidates import NEVER_CHOSEN, best_pieces, candidates
+from headway.decoding.beam import best_places
+from headway.decoding.candidates import NEVER_CHOSEN, Rivals, best_pieces, candidates
 
 
 @pytest.fixture(params=["plain", "compiled"])
@@ -133,3 +134,49 @@ def test_a_row_with_one_choice_has_it_with_its_own_probability() -> None:
     assert log_probs[1, 0] == pytest.approx(float(expected[1, END_ID]), abs=1e-6)
     assert (log_probs[:2, 1] == -math.inf).all()
     assert (log_probs[2] > -math.inf).all()
+
+
+@pytest.mark.parametrize("spread", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("kind", ["free", "rounded", "forced", "few possible"])
+def test_rivals_have_the_same_best_extensions_as_all_candidates(
+    way: str, kind: str, spread: float
+) -> None:
+    rng = np.random.default_rng(5)
+    sentences = np.array([0] * 70 + [1] * 3 + [2] * 60)  # the second has few hypotheses
+    before = -spread * rng.exponential(size=len(sentences))
+    logits = torch.from_numpy(3 * rng.standard_normal((len(sentences), 300)).astype(np.float32))
+    if kind == "rounded" and way == "compiled":  # torch.topk sorts equal logits in any order
+        logits, before = logits.round(), before.round()
+    elif kind == "few possible":
+        logits[:110, 5:] = -math.inf
+    only: list[int | None] = [None] * len(sentences)
+    if kind == "forced":
+        only[2], only[71] = 9, END_ID
+    columns = []
+
+    def best(rivals: Rivals | None) -> list[tuple[list[int], list[int], list[float]]]:
+        log_probs, pieces = candidates(logits.clone(), 128, only, rivals=rivals)
+        columns.append(pieces.shape[1])
+        totals = log_probs + before[:, None]
+        results = []
+        for sentence in range(3):
+            rows = (sentences == sentence).nonzero()[0]
+            numbers, ids = totals[rows].ravel(), pieces[rows].ravel()
+            places = best_places(numbers[None], 128)[0]
+            places = places[numbers[places] > -math.inf]
+            parents = rows[places // pieces.shape[1]]
+            results.append((parents.tolist(), ids[places].tolist(), numbers[places].tolist()))
+        return results
+
+    assert best(Rivals(sentences, before)) == best(None)
+    assert columns[1] == 128
+
+
+def test_rivals_of_one_kind_need_few_columns() -> None:
+    logits = torch.randn(100, 300, generator=torch.Generator().manual_seed(0))
+
+    log_probs, _ = candidates(
+        logits, 200, [None] * 100, rivals=Rivals(np.zeros(100, dtype=np.int64), np.zeros(100))
+    )
+
+    assert log_probs.shape == (100, 32)
