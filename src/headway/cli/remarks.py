@@ -26,6 +26,6 @@ def remark_on_precision(translator: "TextTranslator", precision: str, quiet: boo
     if precision == "auto" and not quiet and chosen != "float32":
         print(
             f"Note: computing in {chosen}, the fastest precision here that scores as float32 does; "
-            "--precision float32 computes as the model was trained.",
+            "--precision float32 is the most exact.",
             file=sys.stderr,
         )

@@ -59,11 +59,41 @@ _FIRST_WORD = re.compile(
     "Please|She|Since|So|Some|Such|That|The|Their|Then|There|These|They|This|Those|Three|To|Two|"
     "Until|Use|We|What|When|Where|Which|While|Who|Why|With|Yes|You|Your)(?:['’][a-z]+)?,? [\\w'\"]"
 )
+# Abbreviations that sentencex lacks. They hardly ever end a sentence.
+_ENGLISH = "Approx Avg Excl Ft Incl Messrs Misc approx appr avg equiv excl incl misc"
+_GERMAN = (
+    "Abb Abt Anm Aufl Ausg Bd Bde Bhf Bsp Fa Frl Hbf Hrn Hrsg Kap Pfd Tel Tsd abzgl allg amtl bes "
+    "betr bspw dt ehem eigtl einschl engl entspr evang exkl geb gegr gem gest inkl insb insbes lfd "
+    "max mind monatl nördl röm sog staatl städt südl tägl urspr verh vorm zzgl zz"
+)
 _ABBREVIATIONS = {
     "af": frozenset(("mnr", "mev", "mej", "bv", "nr", "nl", "bl", "ens")),
-    "de": frozenset(("Fa",)),
+    "de": frozenset(_GERMAN.split()),
+    "en": frozenset(_ENGLISH.split()),
     "fr": frozenset(("M", "MM", "Mme", "Mlle", "Me")),
 }
+# These end a sentence only before a capital letter: max. 30, but: It is at its max. Then …
+_ENGLISH_BEFORE_NUMBERS = (
+    "Apt Ch Chap Dia Diam Ed Eq Eqs Est Ext Figs Lat Max Min Pop Qty Ref Rm Rte Sect Std Ste Tel "
+    "Temp Ver Vol Vols Wt apt arr ch chap circ dia diam dim ed eds edn encl eq eqs est ext figs "
+    "hrs lat lbs max min mins orig pop pts qty ref refs resp rm rte secs sect std ste suppl tbsp "
+    "tel temp tsp ver vol vols wks wt yrs"
+)
+_BEFORE_NUMBERS = {"en": frozenset(_ENGLISH_BEFORE_NUMBERS.split())}
+_UNIT = re.compile(r"\d[\s-]?[^\W\d_]+\.$")  # 5 min.
+_SUM = re.compile(r"[A-Z]{2,3}\s?[$€£¥]?\s?\d")  # EUR 30
+# A lower-case word of prose, and not a name such as iPhone, json.dumps or b).
+_LOWER_CASE_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*['’]?[,;:.!?…]*(?=\s|$)")
+# The name of an argument or a function begins a sentence in documentation: maxsize is the …
+_NAME_AS_SUBJECT = re.compile(
+    r"\w+(?:(?:, | and |, and | or )\w+)*,? (?:also |only )?(?:is|are|was|were|will|must|may|might|"
+    r"can|could|should|does|do|has|have|had|defaults|gives|needs|returns|specifies|stores|takes|"
+    r"accepts|contains|sets|means|cannot)\b"
+)
+_CASELESS = re.compile("[ა-ჿ]")  # Georgian letters are lower-case ones in Unicode
+_ARTICLE = re.compile(r"['’]?[a-z]\s+(?=[^\W\d_])")  # Afrikaans and Dutch: 'n Hond, 't Is
+_SMALL_I = re.compile(r"(?<!\S)i(?:'[a-z]+)?\s")
+_STOPS = re.compile(r"[^\W\d_]{2}\.\s+([^\W\d_])")
 _LETTERS = re.compile(r"[^\W\d_]*")
 _SPACE = re.compile(r"\s*")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
@@ -109,10 +139,13 @@ def split_sentences(text: str, language: str = "en") -> list[str]:
     sentences = sentencex.segment(language, shown)  # pyright: ignore[reportAttributeAccessIssue]
     ends = {*accumulate(map(len, sentences)), *(end.end() for end in _MORE_ENDS.finditer(text))}
     words = _Words(text)
+    capitals = _begins_sentences_with_capitals(text, language)
     parts: list[str] = []
     start = 0
     for end in sorted(ends - {len(text)}):
-        if end > start and (cut := _sentence_end(text, shown, start, end, words, language)):
+        if end > start and (
+            cut := _sentence_end(text, shown, start, end, words, language, capitals)
+        ):
             parts.append(text[start:cut])
             start = cut
     return [*parts, text[start:]]
@@ -145,7 +178,18 @@ def _shown(text: str) -> str:
     return _SURROGATE.sub("x", shown.translate(_ELLIPSIS))
 
 
-def _sentence_end(text: str, shown: str, start: int, end: int, words: _Words, language: str) -> int:
+def _begins_sentences_with_capitals(text: str, language: str) -> bool:
+    """Return False for text in lower case, such as that of chats and of many captions."""
+    first = next((letter for letter in text if letter.islower() or letter.isupper()), "")
+    if not first.isupper() or (language == "en" and _SMALL_I.search(text)):
+        return False
+    after_stops = [letter.islower() for letter in _STOPS.findall(text)]
+    return not (len(after_stops) > 1 and all(after_stops))
+
+
+def _sentence_end(
+    text: str, shown: str, start: int, end: int, words: _Words, language: str, capitals: bool
+) -> int:
     """Return where the sentence that begins at `start` ends, near `end`; 0 if it goes on."""
     stop = end  # after the last character that is not a mark
     while stop > start and shown[stop - 1].isspace():
@@ -162,7 +206,7 @@ def _sentence_end(text: str, shown: str, start: int, end: int, words: _Words, la
         (stop - start <= _NEAR and _ENUMERATOR.fullmatch(sentence))
         or (quoted and _after_quotation(following, spaced))
         or (not (quoted or spaced) and _within_word(sentence, following))
-        or _after_stop(sentence, following, language)
+        or _after_stop(sentence, following, language, capitals)
     )
     return 0 if goes_on else cut
 
@@ -197,8 +241,11 @@ def _within_word(sentence: str, following: str) -> bool:
     return not (_RUN_TOGETHER.search(sentence) and _FIRST_WORD.match(following))
 
 
-def _after_stop(sentence: str, following: str, language: str) -> bool:
-    """Return True if the stop is that of an abbreviation, a number or a pause."""
+def _after_stop(sentence: str, following: str, language: str, capitals: bool) -> bool:
+    """Return True if the stop is that of an abbreviation, a number or a pause.
+
+    capitals: the sentences of the text begin with capital letters.
+    """
     first = following[0]
     if sentence.endswith(("…", "..")):
         return first.islower()
@@ -216,8 +263,34 @@ def _after_stop(sentence: str, following: str, language: str) -> bool:
         return bool(korean) or (
             ordinal is not None and bool(_BEFORE_ORDINALS.fullmatch(ordinal[1]))
         )
+    if capitals and _goes_on_in_lower_case(sentence, following):
+        return True
     word = _WORD_BEFORE.search(sentence)
-    return word is not None and word[1] in _ABBREVIATIONS.get(language, ())
+    return word is not None and (
+        word[1] in _ABBREVIATIONS.get(language, ())
+        or (word[1] in _BEFORE_NUMBERS.get(language, ()) and _is_before_number(sentence, following))
+    )
+
+
+def _goes_on_in_lower_case(sentence: str, following: str) -> bool:
+    """Return True if a lower-case word of prose follows the stop of a word."""
+    article = _ARTICLE.match(following)
+    word = _LOWER_CASE_WORD.match(following, article.end() if article else 0)
+    before = sentence[-2:-1]
+    return (
+        word is not None
+        and word[0].islower()
+        and (before.islower() or before.isupper())
+        and not _CASELESS.match(word[0])
+        and not _NAME_AS_SUBJECT.match(following)
+    )
+
+
+def _is_before_number(sentence: str, following: str) -> bool:
+    """Return True if the stop of an abbreviation such as `max.` does not end the sentence."""
+    if _UNIT.search(sentence):
+        return following[0].isdigit()  # 2 hrs. 30 mins.
+    return not following[0].isupper() or bool(_SUM.match(following))
 
 
 def _within_korean_date(sentence: str, following: str, language: str) -> bool:

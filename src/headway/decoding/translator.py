@@ -98,7 +98,7 @@ class TextTranslator:
         device: auto, cpu, cuda or mps. change: puts parts of your own into each model, as in
         `headway.train`. engine: see `headway.decoding.build_engine`. precision: of its matrix
         products. "auto" is the fastest on this machine whose translations score as those of
-        float32; the translator's repr names it. "float32" computes as the model was trained.
+        float32; the translator's repr names it. "float32" is the most exact.
         ensemble: more bundles with the same vocabulary, whose probabilities are averaged. Raises
         BundleError if a bundle is damaged.
 

@@ -61,6 +61,30 @@ EXAMPLES = {
         'He said (quietly) "no." ¦Then he left.',
         "J.K. Rowling and J.R.R. Tolkien are authors. ¦Both are famous.",
         '"No," she said, "I won\'t." ¦He shrugged.',
+        # A lower-case word after a stop, behind a known abbreviation and an unknown one.
+        "He has approx. two dogs. ¦They bark.",
+        "The subj. line of it.",
+        "The max. speed.",
+        "A tel. number.",
+        # Abbreviations before numbers, sums and capital letters.
+        "It cost approx. $3.50 on May 3.",
+        "A man, approx. 30 years old, sits.",
+        "A dog (est. 5 years) runs. ¦A box of misc. Items stands there.",
+        "The price is 30 EUR incl. VAT. ¦It is fair.",
+        "Vol. 5 and ch. 3 cost max. EUR 30. ¦They are old.",
+        "Call tel. 030 12345. ¦He answers.",
+        "It takes 2 hrs. 30 mins. in all. ¦Wait 5 min. ¦Then go.",
+        "He is at his max. ¦Then he stops.",
+        # Lower case throughout, or after each stop.
+        "he has approx. two dogs. ¦he likes them.",
+        "hi. ¦how are you. ¦fine.",
+        "Thanks. ¦i am here.",
+        "Hi there. ¦how are you. ¦we are fine.",
+        "a dog runs . ¦two men walk .",
+        "Peter left . ¦the dog ran .",
+        # Names that begin a sentence in lower case.
+        "He bought a phone. ¦iPhone sales rose.",
+        "See the page. ¦json.dumps writes it. ¦maxsize is a number.",
     ],
     "de": [
         "Das ist z. B. ein Haus. ¦Es steht am Rhein.",
@@ -82,6 +106,10 @@ EXAMPLES = {
         "»Komm!«, rief er. ¦»Es ist spät.«",
         "Er kam im 3. Stock an. ¦Niemand war da.",
         "Vgl. dazu Abb. 2 auf S. 14. ¦Dort steht alles.",
+        "Das kostet inkl. MwSt. 30 Euro, zzgl. Versand. ¦Das ist viel.",
+        "Er fährt max. Tempo 30 mit mind. Anhänger, bzw. Max. ¦Dann nicht.",
+        "Tel. Nr. 5 in der Hauptstr. 3, Abt. Einkauf. ¦Ruf ggf. Peter, evtl. Anna an.",
+        "Das sind z. B. sog. Hunde, d. h. ca. 30 Tiere usw. und mehr. ¦Gut.",
     ],
     "ko": [
         "제 형은 어제 사과 세 개를 먹었습니다. ¦저는 학생입니다. ¦수지는 매주 탁구를 칩니다.",
@@ -116,6 +144,7 @@ EXAMPLES = {
         "https://example.com/a.html 을 보세요. ¦거기 다 있습니다.",
         "그는 말했다. ¦“저는 갑니다. ¦당신은요?”",
         "저는 학생입니다.¦수지는 의사입니다.",
+        "Python을 쓴다. ¦pip로 설치한다.",
     ],
     "ja": [
         "私は学生です。¦彼は先生です。",
@@ -177,6 +206,10 @@ EXAMPLES = {
     "af": [
         "Dit is mnr. Botha. ¦Hy woon in Kaapstad bv. by 'n vriend. ¦'n Hond blaf.",
         "Die sentrum is oop. ¦Wie kom?",
+        "Ek gaan. ¦'n Hond blaf.",
+    ],
+    "ka": [
+        "Python კარგია. ¦ის მოვიდა.",
     ],
 }
 
