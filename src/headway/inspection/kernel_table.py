@@ -85,7 +85,7 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
     backend = dispatch.decoder(_CPU)
     compiled = backend.by is dispatch.By.NUMBA
     choices: dict[str, Choice] = {}
-    for part in _decoder_parts(config):
+    for part in _packed_parts(config):
         weights = part.outputs * part.inputs
         choices[part.name] = (
             dispatch.compiled_linear(precision, weights, sensitive=part.sensitive)
@@ -95,22 +95,23 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
         yield "projection", part.name, choices[part.name]
     yield "attention, LayerNorm, shortlist and best tokens", "", backend
     if compiled:
-        layers_by = {choice.by for name, choice in choices.items() if name not in _AROUND}
-        yield (
-            "decoder layers",
-            "",
-            dispatch.decoder_step(
-                compiled=layers_by.isdisjoint(_NOT_COMPILED),
+        for stack, parts in _STACKS.items():
+            products_by = {choices[name].by for name in parts}
+            choice = dispatch.whole_stack(
+                compiled=products_by.isdisjoint(_NOT_COMPILED),
                 relu=config.activation == "relu",
                 one_size=True,
                 one_epsilon=True,
                 one_kind=True,
-            ),
-        )
+            )
+            yield stack, "", choice
 
 
-_AROUND = "memory", "output"
-"""The decoder's products outside its layers."""
+_STACKS = {
+    "encoder layers": ("w_qkv", "w_o of the encoder", "w_1", "w_2", "memory"),
+    "decoder layers": ("w_qkv", "w_q", "w_o", "w_1", "w_2"),
+}
+"""The products that are in one call with the layers."""
 _NOT_COMPILED = {dispatch.By.PYTORCH_BFLOAT16, dispatch.By.PYTORCH_INT8}
 """The implementations of products in the Numba backend that are no compiled kernels."""
 
@@ -132,13 +133,14 @@ def _layer_parts(config: ModelConfig) -> Iterator[_Part]:
     yield _Part("w_2", d_model, config.d_ff, config.feed_forward_bias)
 
 
-def _decoder_parts(config: ModelConfig) -> Iterator[_Part]:
-    """Yield the products of the packed engine's decoder."""
+def _packed_parts(config: ModelConfig) -> Iterator[_Part]:
+    """Yield the products of the packed engine."""
     (d_k, d_v), heads, d_model = _head_widths(config), config.num_heads, config.d_model
     gated = config.activation.endswith("glu")
     yield _Part("w_qkv", heads * (2 * d_k + d_v), d_model)
     yield _Part("w_q", heads * d_k, d_model)
     yield _Part("w_o", d_model, heads * d_v, sensitive=True)
+    yield _Part("w_o of the encoder", d_model, heads * d_v)
     yield _Part("w_1", (2 if gated else 1) * config.d_ff, d_model)
     yield _Part("w_2", d_model, config.d_ff)
     width = config.num_decoder_layers * heads * (d_k + d_v)

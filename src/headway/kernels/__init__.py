@@ -7,13 +7,14 @@ together.
 
 - `dispatch` chooses the implementation of each operation on this machine, and says why.
 - `codegen/` generates code: `numba_compiler` (with `compile_notice`), `vectors` for inner loops,
-  `parallel`, `amx` and `bfloat16`. `arrays` and `threads` serve all kernels.
+  `parallel`, `amx`, `bfloat16`, and `addresses` and `calls` by address. `arrays` and `threads`
+  serve all kernels.
 - Products: `linear` (rows times weights of any kind), `float_linear`, `quantized_linear`,
   `packing` (words of 32 bits), `linear_blocks` and, on AMX, `linear_amx`; for gradients
   `weight_gradient`, `weight_gradient_amx` and `input_gradient`; `row_buckets` for oneDNN.
-- Operations of decoding: `decoder_step`, `attention_step` (of `attention_vectors`), `top_k`,
-  `shortlist_rows`; of training: `attention`, `cross_entropy` and `elementwise` (dropout, with
-  `splitmix`, and ReLU).
+- Operations of decoding: `encoder_pass`, `decoder_step`, `attention_step` (of
+  `attention_vectors`), `top_k`, `shortlist_rows`; of training: `attention`, `cross_entropy` and
+  `elementwise` (dropout, with `splitmix`, and ReLU).
 """
 
 LANES = 16

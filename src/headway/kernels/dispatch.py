@@ -448,10 +448,10 @@ def pytorch_int8() -> Choice:
     return Choice(By.FBGEMM, "without AMX or VNNI oneDNN takes many times as long")
 
 
-def decoder_step(
+def whole_stack(
     *, compiled: bool, relu: bool, one_size: bool, one_epsilon: bool, one_kind: bool
 ) -> Choice:
-    """Choose for all decoder layers: one call, or one call for each operation.
+    """Choose for all layers of an encoder or decoder: one call, or one for each operation.
 
     compiled: all products are compiled kernels. relu: of every feed-forward network. one_size: all
     layers have the same sizes. one_epsilon: all norms have. one_kind: each product is of the same

@@ -100,21 +100,24 @@ def test_the_packed_engine_has_the_products_that_the_table_says(
     rows = [row for row in kernel_table(config) if row.phase == "decoding"]
     rows = [row for row in rows if row.precision == precision]
     named = {row.part: row.implementation for row in rows if row.part}
-    (whole,) = (row.implementation for row in rows if row.operation == "decoder layers")
+    whole = {row.operation: row.implementation for row in rows if row.operation.endswith("layers")}
 
     engine = PackedEngine(
         Transformer.from_config(config).eval(), choose_backend(torch.device("cpu"), precision)
     )
 
+    source, _ = engine.encoder.sublayers
     past, memory, network = engine.decoder.sublayers
     parts: dict[str, Any] = {
         "w_qkv": past.w_qkv, "w_q": memory.w_q, "w_o": past.w_o, "w_1": network.w_1,  # pyright: ignore
         "w_2": network.w_2, "memory": engine.memory_projection,  # pyright: ignore
+        "w_o of the encoder": source.w_o,  # pyright: ignore
     }  # fmt: skip
     for part, product in parts.items():
         by = PRODUCTS.get(type(product).__name__)
         assert named[part] == by or (by is None and named[part].startswith("PyTorch")), part
-    assert (engine.whole_decoder is not None) == (whole == By.NUMBA_WHOLE)
+    assert (engine.whole_encoder is not None) == (whole["encoder layers"] == By.NUMBA_WHOLE)
+    assert (engine.whole_decoder is not None) == (whole["decoder layers"] == By.NUMBA_WHOLE)
 
 
 def test_every_row_has_a_reason_and_the_base_model_takes_no_memory() -> None:

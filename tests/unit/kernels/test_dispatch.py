@@ -102,11 +102,11 @@ def test_the_numba_backend_multiplies_only_by_instructions_that_exist(
         assert (by is By.NUMBA_BFLOAT16) == ("bfloat16" in instructions)
 
 
-def test_only_a_decoder_of_equal_layers_with_relu_is_one_call() -> None:
+def test_only_a_stack_of_equal_layers_with_relu_is_one_call() -> None:
     facts = dict.fromkeys(("compiled", "relu", "one_size", "one_epsilon", "one_kind"), True)
-    assert dispatch.decoder_step(**facts).by is By.NUMBA_WHOLE
+    assert dispatch.whole_stack(**facts).by is By.NUMBA_WHOLE
     for name in facts:
-        assert dispatch.decoder_step(**facts | {name: False}).by is By.SEPARATE
+        assert dispatch.whole_stack(**facts | {name: False}).by is By.SEPARATE
 
 
 @pytest.mark.parametrize("choose", [dispatch.compiled_linear, dispatch.pytorch_linear])

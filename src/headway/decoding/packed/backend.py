@@ -97,6 +97,10 @@ class Backend(Protocol):
         """Return the whole decoder as one call; None if not supported."""
         ...
 
+    def fuse_encoder(self, embedding: Any, encoder: Any, memory: Linear) -> "WholeEncoder | None":
+        """Return embedding, encoder and memory's projection as one call; None if not supported."""
+        ...
+
     def norm(self, module: nn.LayerNorm) -> Any:
         """Prepare a LayerNorm."""
         ...
@@ -131,6 +135,18 @@ class WholeDecoder(Protocol):
 
     def __call__(self, x: Array, step: Any) -> Array:
         """Compute (R, d_model) -> (R, d_model); x may be overwritten."""
+        ...
+
+
+class WholeEncoder(Protocol):
+    """The embedding, all layers of an encoder and the projection to the memory in one call."""
+
+    def __call__(self, ids: Ints, starts: Ints) -> Array:
+        """Compute the keys and values of all decoder layers, (N,) -> (N, width).
+
+        Sentence b has ids starts[b] to starts[b + 1]. Raises ConfigError if the vocabulary does not
+        have all ids.
+        """
         ...
 
 

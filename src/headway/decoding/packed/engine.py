@@ -71,6 +71,9 @@ class PackedEngine:
         self.output_projection = backend.output(output)
         self.listed_projection = backend.listed(output)
         self.whole_decoder = backend.fuse(self.decoder)
+        self.whole_encoder = backend.fuse_encoder(
+            self.source_embedding, self.encoder, self.memory_projection
+        )
         self.past_heads = [heads_of(layer.self_attention) for layer in layers]
         self.memory_heads = [heads_of(attention) for attention in crossing]
         parts = model.decoder, model.output_projection
@@ -118,9 +121,13 @@ class PackedEngine:
         """Encode some sentences together, without padding."""
         starts = np.concatenate([[0], lengths.cumsum()])
         ids = np.concatenate([np.asarray(source, dtype=np.int64) for source in sources])
-        at = np.concatenate([np.arange(length) for length in lengths])
-        x = self.encoder(self.source_embedding(ids, at), starts)  # (N, d_model)
-        state.remember(slots, starts, self.memory_projection(x))
+        encode = self.whole_encoder or self._encode_separately
+        state.remember(slots, starts, encode(ids, starts))
+
+    def _encode_separately(self, ids: Ints, starts: Ints) -> Array:
+        """Do as a `WholeEncoder` does, with one call for each operation."""
+        at = np.concatenate([np.arange(length) for length in np.diff(starts)])
+        return self.memory_projection(self.encoder(self.source_embedding(ids, at), starts))
 
     def step(self, state: PackedState, rows: Ints, previous_ids: Ints) -> Float[Tensor, "R V"]:
         """Append the newest piece to each of these rows; return the next logits."""

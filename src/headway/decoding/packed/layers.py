@@ -40,19 +40,27 @@ class PackedEmbedding:
 
     def __call__(self, ids: Ints, at: Ints) -> Array:
         """Embed ids at these positions, (R,) each -> (R, d_model)."""
-        longest = int(at.max()) + 1
-        positions = self.positions  # read once: another worker may replace it
-        if longest > positions.shape[0]:
-            positions = self.positions = self.backend.array(self.module(longest))
+        positions = self.positions_to(int(at.max()) + 1)
         try:
             vectors = self.backend.take(self.table, ids) * self.scale
         except IndexError:
-            raise ConfigError(
-                f"The ids go from {ids.min()} to {ids.max()}, but the vocabulary has tokens 0 to "
-                f"{self.table.shape[0] - 1}.",
-                "Use the tokenizer that belongs to this model.",
-            ) from None
+            raise self.unknown(ids) from None
         return vectors + self.backend.take(positions, at)
+
+    def positions_to(self, length: int) -> Array:
+        """Return the vectors of this many positions or more, (T, d_model)."""
+        positions = self.positions  # read once: another worker may replace it
+        if length > positions.shape[0]:
+            positions = self.positions = self.backend.array(self.module(length))
+        return positions
+
+    def unknown(self, ids: Ints) -> ConfigError:
+        """Return the error for ids that are not all in the table."""
+        return ConfigError(
+            f"The ids go from {ids.min()} to {ids.max()}, but the vocabulary has tokens 0 to "
+            f"{self.table.shape[0] - 1}.",
+            "Use the tokenizer that belongs to this model.",
+        )
 
 
 class Stack:

@@ -1,5 +1,6 @@
 """The backend of kernels compiled by Numba, on a CPU."""
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,13 +14,22 @@ from torch import Tensor, nn
 
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
-from headway.decoding.packed.backend import Cache, Heads, Linear, Owners, WholeDecoder
+from headway.decoding.packed.backend import (
+    Cache,
+    Heads,
+    Linear,
+    Owners,
+    WholeDecoder,
+    WholeEncoder,
+)
 from headway.decoding.packed.int8 import Int8Product, quantize_weight
 from headway.decoding.packed.layers import (
     DecoderStep,
     FeedForward,
     MemoryAttention,
+    PackedEmbedding,
     PastAttention,
+    SourceAttention,
     Stack,
 )
 from headway.decoding.packed.state import PackedState
@@ -30,8 +40,9 @@ from headway.decoding.packed.torch_backend import (
     product,
 )
 from headway.decoding.packed.weights import Projection
-from headway.kernels import attention_step, decoder_step, dispatch, linear
+from headway.kernels import attention_step, decoder_step, dispatch, encoder_pass, linear
 from headway.kernels.codegen.addresses import addresses_of
+from headway.kernels.codegen.calls import address_of
 from headway.kernels.dispatch import Precision
 from headway.kernels.float_linear import in_float_blocks, in_pair_blocks
 from headway.kernels.linear_blocks import LARGEST_BYTE
@@ -159,14 +170,7 @@ class FusedDecoder:
     def choice(decoder: Stack) -> dispatch.Choice:
         """Return the choice for this decoder: one call, or one for each operation."""
         products = _products(decoder)
-        networks = [s for s in decoder.sublayers if isinstance(s, FeedForward)]
-        return dispatch.decoder_step(
-            compiled=all(isinstance(p, LoopProduct) for role in products for p in role),
-            relu=all(network.activation is None for network in networks),
-            one_size=_has_one_size(decoder),
-            one_epsilon=len({float(norm.epsilon) for norm in decoder.norms}) == 1,
-            one_kind=all(len({type(product) for product in role}) == 1 for role in products),
-        )
+        return _whole_stack(decoder, products)
 
     def __call__(self, x: Floats, step: DecoderStep) -> Floats:
         """Compute (R, d_model) -> (R, d_model), in place."""
@@ -183,6 +187,77 @@ class FusedDecoder:
         return x
 
 
+class FusedEncoder:
+    """The embedding, a whole encoder of the same kind, and the keys and values of the memory."""
+
+    def __init__(self, embedding: PackedEmbedding, encoder: Stack, memory: LoopProduct) -> None:
+        """Use the prepared weights."""
+        products = _encoder_products(encoder)
+        self.embedding = embedding
+        self.products = products  # keeps the weights alive
+        self.memory = memory
+        self.first_weights = (*(role[0].weight for role in products), memory.weight)
+        # One type for all precisions, so that `encode_rows` is compiled once.
+        self.weights = tuple(weight.view(np.int32) for weight in self.first_weights)
+        self.weight_addresses = np.stack(
+            [addresses_of([product.weight for product in role]) for role in products]
+        )
+        self.d_ff = products[-2][0].num_outputs
+        self.gammas = np.stack([norm.gamma for norm in encoder.norms])
+        self.betas = np.stack([norm.beta for norm in encoder.norms])
+        self.epsilon = encoder.norms[0].epsilon
+        attentions = [s for s in encoder.sublayers if isinstance(s, SourceAttention)]
+        self.heads = attentions[0].heads
+        self.pre = encoder.pre
+
+    @staticmethod
+    def choice(encoder: Stack, memory: Linear) -> dispatch.Choice:
+        """Return the choice for this encoder: one call, or one for each operation."""
+        return _whole_stack(encoder, [*_encoder_products(encoder), [memory]])
+
+    def __call__(self, ids: Ints, starts: Ints) -> Floats:
+        """Compute the keys and values of all decoder layers, (N,) -> (N, width)."""
+        heads = self.heads
+        positions = self.embedding.positions_to(int((starts[1:] - starts[:-1]).max()))
+        keys_values = np.empty((len(ids), self.memory.num_outputs), np.float32)
+        known = encoder_pass.encode_rows(
+            ids, starts, self.embedding.table, np.float32(self.embedding.scale), positions,
+            self.weights, self.weight_addresses, self._calls,
+            heads.num_heads, heads.num_heads * heads.d_k, heads.num_heads * heads.d_v, self.d_ff,
+            self.gammas, self.betas, self.epsilon, self.pre, keys_values,
+        )  # fmt: skip
+        if not known:
+            raise self.embedding.unknown(ids)
+        return keys_values
+
+    @functools.cached_property
+    def _calls(self) -> Ints:
+        """The addresses of kernels for `encode_rows`, which are compiled at the first sentence."""
+        w_qkv, w_o, w_1, w_2, memory = self.first_weights
+        rows, starts, vector = np.empty((1, 1), np.float32), np.empty(1, np.int64), self.gammas[0]
+        products = [
+            address_of(linear.project, rows, weight, False, rows) for weight in (w_qkv, w_o, memory)
+        ]
+        network = address_of(linear.feed_forward, rows, w_1, w_2, self.d_ff, rows)
+        attend = address_of(attention_step.attend_to_source, rows, starts, rows, rows, 1, rows)
+        add_norm = address_of(
+            decoder_step.add_norm, rows, rows, vector, vector, self.epsilon, rows, rows
+        )
+        return np.array([*products, network, attend, add_norm], np.int64)
+
+
+def _whole_stack(stack: Stack, products: list[list[Any]]) -> dispatch.Choice:
+    """Return the choice for a stack with these products by role."""
+    networks = [s for s in stack.sublayers if isinstance(s, FeedForward)]
+    return dispatch.whole_stack(
+        compiled=all(isinstance(p, LoopProduct) for role in products for p in role),
+        relu=all(network.activation is None for network in networks),
+        one_size=_has_one_size(stack),
+        one_epsilon=len({float(norm.epsilon) for norm in stack.norms}) == 1,
+        one_kind=all(len({type(product) for product in role}) == 1 for role in products),
+    )
+
+
 def _addresses(state: PackedState) -> Ints:
     """Return where the caches of all layers are, in the order of `decode_rows`, (4, layers)."""
     return np.stack(
@@ -194,10 +269,14 @@ def _addresses(state: PackedState) -> Ints:
     )
 
 
-def _has_one_size(decoder: Stack) -> bool:
+def _has_one_size(stack: Stack) -> bool:
     """Return True if all layers have the same width, and all attentions the same heads."""
-    attentions = (s for s in decoder.sublayers if isinstance(s, PastAttention | MemoryAttention))
-    networks = (s for s in decoder.sublayers if isinstance(s, FeedForward))
+    attentions = (
+        s
+        for s in stack.sublayers
+        if isinstance(s, PastAttention | MemoryAttention | SourceAttention)
+    )
+    networks = (s for s in stack.sublayers if isinstance(s, FeedForward))
     heads = {attention.heads for attention in attentions}
     return len(heads) == len({network.d_ff for network in networks}) == 1
 
@@ -212,6 +291,18 @@ def _products(decoder: Stack) -> list[list[Any]]:
         [attention.w_o for attention in past],
         [attention.w_q for attention in memory],
         [attention.w_o for attention in memory],
+        [network.w_1 for network in feed_forward],
+        [network.w_2 for network in feed_forward],
+    ]
+
+
+def _encoder_products(encoder: Stack) -> list[list[Any]]:
+    """Return the products of all layers, by role, in the order of `encode_rows`."""
+    attention = [s for s in encoder.sublayers if isinstance(s, SourceAttention)]
+    feed_forward = [s for s in encoder.sublayers if isinstance(s, FeedForward)]
+    return [
+        [sublayer.w_qkv for sublayer in attention],
+        [sublayer.w_o for sublayer in attention],
         [network.w_1 for network in feed_forward],
         [network.w_2 for network in feed_forward],
     ]
@@ -316,9 +407,18 @@ class NumbaBackend:
         return LoopFeedForward(first, second) if first.relu and not second.relu else None
 
     def fuse(self, decoder: Stack) -> WholeDecoder | None:
-        """Return the decoder as one call if `dispatch.decoder_step` chooses that."""
+        """Return the decoder as one call if `dispatch.whole_stack` chooses that."""
         whole = FusedDecoder.choice(decoder).by is dispatch.By.NUMBA_WHOLE
         return FusedDecoder(decoder) if whole else None
+
+    def fuse_encoder(
+        self, embedding: PackedEmbedding, encoder: Stack, memory: Linear
+    ) -> WholeEncoder | None:
+        """Return the encoder as one call if `dispatch.whole_stack` chooses that."""
+        whole = FusedEncoder.choice(encoder, memory).by is dispatch.By.NUMBA_WHOLE
+        if not whole or not isinstance(memory, LoopProduct):
+            return None
+        return FusedEncoder(embedding, encoder, memory)
 
     def norm(self, module: nn.LayerNorm) -> _Norm:
         """Extract the vectors of the module."""

@@ -189,6 +189,9 @@ class TorchBackend:
     def fuse(self, decoder: object) -> None:
         """Return None: PyTorch has separate operators."""
 
+    def fuse_encoder(self, embedding: object, encoder: object, memory: object) -> None:
+        """Return None, as `fuse` does."""
+
     def norm(self, module: nn.LayerNorm) -> nn.LayerNorm:
         """Return the module, or a copy in float32 if its weights have another type."""
         if module.weight is None or module.weight.dtype == torch.float32:

@@ -87,7 +87,7 @@ _IN_TREE: Any = _LOCATORS[1]
 
 
 class _Library(JITCodeLibrary):
-    """A library whose copies of other functions are private."""
+    """A library whose copies of other functions are private, with names of their own."""
 
     def _optimize_final_module(self) -> None:
         for function in self._final_module.functions:
@@ -95,6 +95,9 @@ class _Library(JITCodeLibrary):
             # Numba's passes look for the functions that count references by their names.
             if copied and not function.name.startswith("NRT_"):
                 function.linkage = "internal"
+                # The linker searches private symbols as well. A copy may have lost arguments, so
+                # that a call of it by the address of the name would be wrong (`calls`).
+                function.name = f"copy.{function.name}"
         super()._optimize_final_module()
 
 

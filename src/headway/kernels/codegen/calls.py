@@ -1,0 +1,48 @@
+"""Calls of compiled kernels by the addresses of their machine code.
+
+A kernel that calls another by name contains a copy of it, optimized with the caller: it takes
+longer to compile, and its sums may end in other bits. A call by address runs the same machine code
+as a call from Python does. It takes about 13 nanoseconds.
+"""
+
+from typing import Any
+
+import numba
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+
+def address_of(kernel: Any, *arguments: Any) -> int:
+    """Return where a kernel's machine code for arguments of these types begins; compile it first.
+
+    kernel: of `compiled`, at the top level of a module, so that its code is never freed.
+    """
+    kinds = tuple(map(numba.typeof, arguments))
+    kernel.compile(kinds)
+    result = kernel.overloads[kinds]
+    return result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
+
+
+@intrinsic
+def _call_at(context: Any, address: Any, arguments: Any) -> Any:
+    kinds = tuple(arguments)
+
+    def generate(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        convention = context.call_conv
+        kind = convention.get_function_type(types.none, kinds).as_pointer()
+        code = builder.inttoptr(values[0], kind)
+        unpacked = cgutils.unpack_tuple(builder, values[1], len(kinds))
+        status, _ = convention.call_function(builder, code, types.none, kinds, unpacked)
+        with cgutils.if_unlikely(builder, status.is_error):
+            convention.return_status_propagate(builder, status)
+        return context.get_dummy_value()
+
+    return types.none(address, arguments), generate
+
+
+call_at: Any = _call_at
+"""call_at(address, arguments): call the kernel there, which returns None.
+
+The arguments, a tuple, must have the types that `address_of` was given: nothing checks them.
+"""
