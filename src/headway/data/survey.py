@@ -109,6 +109,11 @@ def overlap(
     return by_harm(findings)
 
 
+def unrelated(lines: int) -> Finding:
+    """Return the finding that all targets of a text of so many lines are of other sources."""
+    return next(_moved([Stretch(0, lines, None)]))
+
+
 def _moved(stretches: Iterable[Stretch]) -> Iterator[Finding]:
     """Yield a finding for each stretch.
 

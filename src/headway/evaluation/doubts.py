@@ -7,6 +7,17 @@ import numpy as np
 from headway.counted import counted
 from headway.data.composition import differ_in_form, is_decomposed
 from headway.data.corpus import Pair
+from headway.data.own_lines import (
+    BY_CHANCE,
+    FEWEST,
+    are_different,
+    evenly,
+    fit,
+    is_clearly_less,
+    length_correlation,
+    share_known,
+    shared_words,
+)
 from headway.data.survey import misalignments
 from headway.data.two_languages import TwoLanguages
 from headway.errors import shown
@@ -18,6 +29,7 @@ _CLEAR = 3.0  # log-odds above which the language of a line is clear
 _MOST = 0.7  # of these lines
 _FEWEST = 20
 _SEVERAL = 5  # different references; fewer may well have one translation
+_FLUENT = 0.25  # share of what translations consist of, that references have somewhere
 _FEW_COPIES = 5  # sentences; all translations of so few may well equal their references
 
 
@@ -29,7 +41,8 @@ def doubts(
     pairs: sources with their references. systems: the translations of each system by its name.
     files: names of systems that were read from a file, which may be the references by mistake.
     """
-    for finding in misalignments(pairs):
+    findings = misalignments(pairs)
+    for finding in findings:
         lines = f"lines {finding.lines[0]:,} to {finding.through:,}"
         yield f"Source and reference do not seem to belong together in {lines}."
     references = [pair.target for pair in pairs]
@@ -38,6 +51,11 @@ def doubts(
     for name, texts in systems.items():
         if name in files and _are_copies(references, texts):
             continue
+        if not findings and _fit_other_references_as_well(pairs, texts):
+            yield (
+                f"The translations of {name} have as much in common with the references of other "
+                "lines as with their own. Source and reference do not seem to belong together."
+            )
         if languages is not None and _are_in_language_of_source(languages, references, texts):
             yield (
                 f"The translations of {name} look like the language of the source, not of the "
@@ -100,3 +118,28 @@ def _are_in_language_of_source(
     evidence = languages.judge(list(map(Pair, references, texts))).whole[1]
     clear = evidence[np.abs(evidence) > _CLEAR]
     return len(clear) >= _FEWEST and bool((clear < 0).mean() > _MOST)
+
+
+def _fit_other_references_as_well(pairs: Sequence[Pair], texts: Sequence[str]) -> bool:
+    """Return True if the references seem not to be those of these sources.
+
+    A model that cannot translate such text proves nothing. A better one writes in the language of
+    the references, and long translations of long sources.
+    """
+    if len(pairs) < FEWEST:
+        return False
+    places = evenly(len(pairs))
+    sources, references = zip(*(pairs[place] for place in places), strict=True)
+    translations = [texts[place] for place in places]
+    lines = len(places)
+    return (
+        is_clearly_less(
+            length_correlation(sources, references),
+            lines,
+            length_correlation(sources, translations),
+            lines,
+        )
+        and are_different(references)
+        and share_known(translations, references) > _FLUENT
+        and fit(shared_words(translations, references)) < BY_CHANCE
+    )

@@ -19,9 +19,11 @@ from headway.data.survey import (
     other_scripts,
     overlap,
     survey,
+    unrelated,
 )
 from headway.data.tokenizer import Tokenizer
 from headway.data.two_languages import TwoLanguages
+from headway.data.word_links import are_of_other_sources
 from headway.errors import shown
 from headway.training.corpora import training_corpora
 from headway.training.texts import Texts, untag
@@ -170,7 +172,14 @@ def _of_held_out(
         languages = None
     else:
         problems += usual.form.unlike(pairs)
-    return by_harm(exchanged + problems + survey(pairs, languages))
+    by_itself = survey(pairs, languages)
+    if not (exchanged or _are_moved(by_itself)) and are_of_other_sources(pairs, train[0]):
+        problems.append(unrelated(len(pairs)))
+    return by_harm(exchanged + problems + by_itself)
+
+
+def _are_moved(problems: Iterable[Finding]) -> bool:
+    return any(problem.id in ("misaligned", "unrelated") for problem in problems)
 
 
 class _Usual(NamedTuple):

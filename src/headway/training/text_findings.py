@@ -11,6 +11,7 @@ from types import MappingProxyType
 from headway.config.data import DataConfig
 from headway.config.evaluation import EvaluationConfig
 from headway.config.run import RunConfig
+from headway.data.corpus import Pair
 from headway.data.exchanged import exchanged_as_a_whole, on_the_wrong_side
 from headway.data.finding import on_lines
 from headway.data.form import Form
@@ -21,9 +22,11 @@ from headway.data.survey import (
     misalignments,
     other_languages,
     other_scripts,
+    unrelated,
 )
 from headway.data.tokenizer import UNK_ID
 from headway.data.two_languages import TwoLanguages
+from headway.data.word_links import are_of_other_sources, to_learn_from
 from headway.evaluation.metrics import tokenized_remark
 from headway.training.diagnosis import TrainingProblem
 from headway.training.prepare import PreparedRun
@@ -92,8 +95,10 @@ def suspicious_findings(
     by tag; the usual text should be in their scripts.
     """
     usual: dict[str, tuple[Scripts, TwoLanguages | None, Form]] = {}
+    learned_from: dict[str, list[Pair]] = {}
     for text in texts:
-        yield from _misaligned(text)
+        misaligned = list(_misaligned(text))
+        yield from misaligned
         if text.tag in usual:
             unlike = list(_unlike(text, *usual[text.tag][:2]))
             yield from unlike
@@ -101,11 +106,14 @@ def suspicious_findings(
             pairs = text.pairs
             yield from _in_other_languages(text, languages.get(text.tag, USUAL_FIELDS))
             usual[text.tag] = main_scripts(pairs), TwoLanguages.of(pairs), Form(pairs)
+            learned_from[text.tag] = to_learn_from(pairs)
             unlike = []
         if not unlike:
             yield from _on_the_wrong_side(text, usual[text.tag][1], drops_exchanged)
             if not _is_trained_on(text):
                 yield from _of_other_form(text, usual[text.tag][2])
+                if not misaligned:
+                    yield from _of_other_sources(text, learned_from[text.tag])
 
 
 def _misaligned(text: Looked) -> Iterator[TrainingProblem]:
@@ -115,6 +123,14 @@ def _misaligned(text: Looked) -> Iterator[TrainingProblem]:
             f"misaligned text, {text.name}",
             f"{_head(text)} {'; '.join(map(str, stretches[:_NAMED]))}{more}. "
             f"Compare the files there: {_harm(text)}.",
+        )
+
+
+def _of_other_sources(text: Looked, train: Sequence[Pair]) -> Iterator[TrainingProblem]:
+    if are_of_other_sources(text.pairs, train):
+        yield TrainingProblem(
+            f"misaligned text, {text.name}",
+            f"{_head(text)} {unrelated(len(text.pairs))}. Compare the files: {_harm(text)}.",
         )
 
 

@@ -88,3 +88,34 @@ def test_another_unicode_form_than_that_of_the_references_is_named(files: Collec
     (doubt,) = doubts([Pair("a", "ü")], {"A": ["u\u0308"]}, files)
     assert "would change 0 of 1 reference and 1 of the translations" in doubt
     assert not list(doubts_of_files(references, {"A": ["u\u0308", "x", "y"]}, files))
+
+
+def mixed(number: int, text: str) -> str:
+    """Return a translation as of a model that is right in most words."""
+    words = text.split()
+    return " ".join(words[:1] + words[2:] if number % 3 else words)
+
+
+@pytest.mark.parametrize("lines", [30, 40, 49])
+def test_short_references_of_other_sources_show_by_translations(lines: int) -> None:
+    pairs = PAIRS[:lines]
+    translated = [mixed(number, pair.target) for number, pair in enumerate(pairs)]
+    others = [pair.target for pair in OTHERS[-lines:]]
+    wrong = [Pair(pair.source, other) for pair, other in zip(pairs, others, strict=True)]
+
+    assert not list(doubts(pairs, {"A": translated}))
+    (doubt,) = doubts(wrong, {"A": translated})
+    assert doubt.startswith("The translations of A have as much in common with the references of")
+
+
+def test_bad_translations_show_nothing_about_references() -> None:
+    pairs = PAIRS[:60]
+    wrong = [Pair(p.source, o.target) for p, o in zip(pairs, OTHERS, strict=False)]
+    systems = {
+        "untrained": [f"ww{'x ' * (len(pair.source) % 7 + 1)}{pair.source[:2]}" for pair in pairs],
+        "copies": [pair.source for pair in pairs],
+        "unrelated": [pair.target for pair in OTHERS[100:160]],
+    }
+    for references in (pairs, wrong):
+        told = list(doubts(references, systems))
+        assert not [doubt for doubt in told if "other lines" in doubt]

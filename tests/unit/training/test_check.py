@@ -15,7 +15,7 @@ from torch import Tensor
 from headway.bundle import Bundle, load_bundle, save_bundle
 from headway.config.run import RunConfig
 from headway.data.batching import Batch
-from headway.data.corpus import Corpus
+from headway.data.corpus import Corpus, Pair
 from headway.data.epoch_order import Deck
 from headway.data.finding import Finding
 from headway.data.tokenizer import train_tokenizer
@@ -646,6 +646,12 @@ def test_texts_whose_sides_are_exchanged_are_named_beside_training_text(
     texts["wrong"] = [exchanged(pair) for pair in texts["right"]]
     texts["corpus"] = [exchanged(pair) for pair in translations(60, seed=3)]
     texts["moved"][4] = exchanged(texts["moved"][4])
+    others = [pair.target for pair in translations(40, seed=4)]
+    others = others[7:] + others[:7]
+    texts["others"] = [
+        Pair(pair.source, other)
+        for pair, other in zip(translations(40, seed=4), others, strict=True)
+    ]
     for name, pairs in texts.items():
         lines = "".join(f"{pair.source}\t{pair.target}\n" for pair in pairs)
         (data_folder / f"{name}.tsv").write_text(lines, encoding="utf-8")
@@ -664,6 +670,7 @@ def test_texts_whose_sides_are_exchanged_are_named_beside_training_text(
     assert found("right.tsv", "train.tsv") == {"training": {}, "validation": {}}
     assert found("wrong.tsv", "train.tsv")["validation"] == {"exchanged-files": whole}
     assert found("moved.tsv", "train.tsv")["validation"] == {"exchanged": (5,)}
+    assert found("others.tsv", "train.tsv")["validation"] == {"unrelated": (1,)}
     several = found("right.tsv", "train.tsv", "corpus.tsv")
     assert several == {
         "training, corpus 1": {},

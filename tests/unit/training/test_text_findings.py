@@ -49,6 +49,20 @@ def test_stretches_of_each_text_that_are_moved_are_named() -> None:
     assert second.message.endswith("Compare the files there: such lines make scores too low.")
 
 
+def test_short_validation_text_of_other_sources_is_named_by_training_text() -> None:
+    train, right = translations(600), translations(40, seed=5)
+    targets = [pair.target for pair in right[7:] + right[:7]]
+    wrong = [Pair(pair.source, target) for pair, target in zip(right, targets, strict=True)]
+    looked = [Looked("training", "", train), Looked("test", "", right)]
+
+    assert list(suspicious_findings(looked)) == []
+    (problem,) = suspicious_findings([*looked, Looked("validation", "", wrong)])
+    assert problem.problem == "misaligned text, validation"
+    assert problem.message.startswith(
+        "Validation text: targets seem to be of other sources: 40 (about lines 1 to 40)"
+    )
+
+
 def test_sides_that_are_exchanged_are_named() -> None:
     right = [Pair("하나 둘", "one two")] * 9
     wrong = [Pair(pair.target, pair.source) for pair in right]
