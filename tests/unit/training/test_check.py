@@ -670,7 +670,7 @@ def test_texts_whose_sides_are_exchanged_are_named_beside_training_text(
     assert found("right.tsv", "train.tsv") == {"training": {}, "validation": {}}
     assert found("wrong.tsv", "train.tsv")["validation"] == {"exchanged-files": whole}
     assert found("moved.tsv", "train.tsv")["validation"] == {"exchanged": (5,)}
-    assert found("others.tsv", "train.tsv")["validation"] == {"unrelated": (1,)}
+    assert found("others.tsv", "train.tsv")["validation"]["unrelated"] == (1,)
     several = found("right.tsv", "train.tsv", "corpus.tsv")
     assert several == {
         "training, corpus 1": {},
