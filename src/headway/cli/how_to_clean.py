@@ -26,7 +26,8 @@ def how_to_clean(
 
     findings: by the name of the text. held_out: the files of validation and test text, in the
     direction of the run; if training text has some of their pairs, the command takes these out. A
-    text has no line if the command mends nothing in it.
+    text has no line if the command mends nothing in it. The numbers are those before the cleaning,
+    which may show or hide a few findings where it moves sides.
     """
     from headway.data.mending.choices import Choices
 
@@ -46,12 +47,21 @@ def how_to_clean(
         if not (match := _CORPUS.match(text)):
             continue
         mended = _lines(finding for finding in some if choices.mends(finding.id))
-        undecided = _lines(finding for finding in some if not choices.mends(finding.id)) - mended
+        # A line that is repaired in one respect may need a decision in another.
+        gone = (
+            finding
+            for finding in some
+            if choices.drops(finding.id)
+            or (finding.through is not None and choices.fixes(finding.id))
+        )
+        undecided = _lines(finding for finding in some if not choices.mends(finding.id))
+        undecided -= _lines(gone)
         if mended or repeated:
             deeds = [f"repairs or drops about {counted(len(mended), 'line')}"] * bool(mended)
             deeds += ["drops the pairs that validation or test text has"] * bool(repeated)
             verb = "needs" if len(undecided) == 1 else "need"
-            end = f"{' and '.join(deeds)}; {len(undecided):,} more {verb} your decision."
+            left = f"{counted(len(undecided), 'line')} {verb} your decision"
+            end = f"{' and '.join(deeds)}; then {'about ' * bool(undecided)}{left}."
             command = _command(corpora[int(match[1] or 1) - 1], repeated)
             said.append(f"Next: {command}\n      {end}")
     return said

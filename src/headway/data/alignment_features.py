@@ -20,6 +20,7 @@ from headway.data.line_words import words
 APART = (8, -9, 11, -12, 14, -15, 17, -18)
 _LINES_A_BIN, _BINS = 20, 24  # of the ratios of lengths
 _RARE = 0.02  # a word in a larger share of the lines shows nothing
+SHARED = 2  # of the kinds of `RareWords`, those above are of lines that share words
 _MOST_SHARED = 3  # words; more count as this many
 _SPREAD = 0.25  # of the logarithms of lengths, below which all lines are about as long
 PAIRED = 0.5  # a correlation of lengths that chance hardly reaches
@@ -112,7 +113,7 @@ class RareWords:
         places = np.searchsorted(self.source, moved).clip(max=len(self.source) - 1)
         shared = self._lines(moved[self.source[places] == moved] if len(self.source) else moved)
         have = self.source_has.astype(np.int64) + np.roll(self.target_has, -shift)
-        return _within(np.where(shared > 0, 2 + np.minimum(shared, _MOST_SHARED), have), shift)
+        return _within(np.where(shared > 0, SHARED + np.minimum(shared, _MOST_SHARED), have), shift)
 
     def _sides(self) -> tuple[Kinds, Kinds]:
         return self.source, self.target

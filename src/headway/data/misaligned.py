@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from headway.data.alignment_features import (
     APART,
     PAIRED,
+    SHARED,
     Clue,
     Kinds,
     Lengths,
@@ -38,6 +39,7 @@ _ROUNDS = 10  # at most, each with the features counted along the course of the 
 _LABELS = 0.1  # a share of different targets, below which they are labels rather than text
 _CHUNK = 10_000  # lines
 _FARTHEST = 200  # lines, the largest shift of a whole stretch
+_FEW = 3  # lines that share rare words by chance
 _SURE = 5.0  # standard deviations of a correlation by chance
 
 
@@ -52,13 +54,12 @@ def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
     if lines < _FEWEST:
         return []
     lengths = Lengths(sources, targets)
-    clues = (lengths, Questions(sources, targets), RareWords(sources, targets))
+    rare_words = RareWords(sources, targets)
+    clues = (lengths, Questions(sources, targets), rare_words)
     agreement = [_counted(clue) for clue in clues]
     evidence, course = _settled(agreement, _runs(sources, targets))
     if _relative_entropy(agreement, course) < _TELLING:
-        is_text = len(set(targets)) > _LABELS * lines
-        whole = Stretch(0, lines, None)
-        return [_placed(whole, lengths)] if is_text and _is_plausible(whole, lengths) else []
+        return _of_other_sources(targets, lengths)
     for start, end in _stretches(course):
         # The best of eleven shifts has some evidence by chance, so it needs more.
         if course[start] and evidence[start:end, course[start]].sum() < _CHANGE:
@@ -66,6 +67,10 @@ def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
     stretches = [
         Stretch(start, end, (*SHIFTS, None)[course[start]]) for start, end in _stretches(course)
     ]
+    # By chance, one of eleven shifts may look best although no lines belong together.
+    unsure = any(s.late and not _is_sure(s, lengths, rare_words) for s in stretches)
+    if unsure and (unrelated := _of_other_sources(targets, lengths)):
+        return unrelated
     stretches = [
         _placed(stretch, lengths)
         if stretch.late != 0 and _is_plausible(stretch, lengths)
@@ -74,6 +79,25 @@ def misaligned(sources: Sequence[str], targets: Sequence[str]) -> list[Stretch]:
     ]
     exact = with_exact_ends(stretches, sources, targets)
     return [stretch for stretch in exact if stretch.late != 0]
+
+
+def _of_other_sources(targets: Sequence[str], lengths: Lengths) -> list[Stretch]:
+    """Return the stretch of all lines, unless lengths contradict it or targets are labels."""
+    whole = Stretch(0, len(targets), None)
+    is_text = len(set(targets)) > _LABELS * len(targets)
+    return [_placed(whole, lengths)] if is_text and _is_plausible(whole, lengths) else []
+
+
+def _is_sure(stretch: Stretch, lengths: Lengths, rare_words: RareWords) -> bool:
+    """Return True if the lengths or the rare words of a shifted stretch agree beyond chance."""
+    start, end, late = stretch
+    assert late is not None
+    shared = [int((rare_words.kinds(shift)[start:end] > SHARED).sum()) for shift in (late, *APART)]
+    usual = sum(shared[1:]) / len(APART)
+    return (
+        lengths.agreement(start, end, late) >= PAIRED
+        or shared[0] > usual + _SURE * math.sqrt(usual) + _FEW
+    )
 
 
 def _stretches(course: Kinds) -> list[tuple[int, int]]:

@@ -19,6 +19,7 @@ Sides = tuple[str, str]
 
 _READ_SIZE = 1 << 20  # bytes of a column
 _SHORTENED = 30  # characters of a cell in a remark
+_NAMED = 8  # fields in objects, in an error
 
 
 FORMS = (".tsv", ".csv", ".jsonl", ".ndjson", ".parquet", ".tmx")
@@ -187,7 +188,7 @@ def parquet_pairs(path: StrPath, source_field: str, target_field: str) -> Iterat
             columns = sorted({n if n in known else n.partition(".")[0] for n in named})
             missing = [name for name in columns if name not in known]
             if missing:
-                raise _no_field(f"{path}", missing[0], known)
+                raise _no_field(f"{path}", missing[0], dict.fromkeys(known), "")
             if twice := [name for name in columns if known.count(name) > 1]:
                 raise DataError(
                     f"{path} has {known.count(twice[0])} columns '{twice[0]}'.",
@@ -247,7 +248,7 @@ def _field(row: dict[str, Any], name: str, where: str) -> str:
             above = ".".join(parts[:number])
             raise _no_text(where, value, above, f"which has no field for '{name}'")
         if part not in value:
-            raise _no_field(where, name, list(value))
+            raise _no_field(where, name, value, ".".join(parts[:number]))
         value = value[part]
     if not isinstance(value, str):
         raise _no_text(where, value, name, "which is no text")
@@ -261,13 +262,35 @@ def _field(row: dict[str, Any], name: str, where: str) -> str:
 
 def _no_text(where: str, value: Any, name: str, why: str) -> DataError:
     shown = json.dumps(value, ensure_ascii=False, default=str)[:40]
+    within = _fields_within(value, name)
     return DataError(
         f"{where} has {shown} in field '{name}', {why}.",
-        "Name another field, or give text: an empty one if there is none.",
+        f"Name a field in it with data.source_field or data.target_field: {', '.join(within)}."
+        if within
+        else "Name another field, or give text: an empty one if there is none.",
     )
 
 
-def _no_field(where: str, name: str, known: list[str]) -> DataError:
-    hint = suggest(name.rpartition(".")[2], known) if known else ""
+def _no_field(where: str, name: str, fields: dict[str, Any], above: str) -> DataError:
+    """Return the error of a missing field. fields: those there are, in the object named `above`."""
+    hint = suggest(name.rpartition(".")[2], list(fields)) if fields else ""
+    within = _fields_within(fields, above, depth=1)
+    named = f"Text in objects: {', '.join(within)}. " if within else ""
     setting = "Name it with data.source_field or data.target_field."
-    return DataError(f"{where} has no field '{name}'.", f"{hint} {setting}".strip())
+    return DataError(f"{where} has no field '{name}'.", f"{hint} {named}{setting}".strip())
+
+
+def _fields_within(value: Any, name: str, depth: int = 0) -> list[str]:
+    """Return the names of the fields with text in an object, with a dot before each level.
+
+    name: that of the object. depth: levels whose own text is left out. A few are enough.
+    """
+    if not isinstance(value, dict):
+        return []
+    fields: list[str] = []
+    for key, inner in value.items():
+        dotted = f"{name}.{key}" if name else key
+        if isinstance(inner, str) and depth == 0:
+            fields.append(dotted)
+        fields += _fields_within(inner, dotted, max(depth - 1, 0))
+    return fields[:_NAMED]

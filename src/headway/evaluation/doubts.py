@@ -128,8 +128,9 @@ def _fit_other_references_as_well(pairs: Sequence[Pair], texts: Sequence[str]) -
     """
     if len(pairs) < FEWEST:
         return False
-    places = evenly(len(pairs))
-    sources, references = zip(*(pairs[place] for place in places), strict=True)
+    places = evenly(len(pairs)).tolist()
+    sources = [pairs[place].source for place in places]
+    references = [pairs[place].target for place in places]
     translations = [texts[place] for place in places]
     lines = len(places)
     return (

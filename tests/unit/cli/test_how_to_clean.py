@@ -1,12 +1,15 @@
 """The command that follows a check can be pasted."""
 
 import pytest
+from tests.unit.data.made_languages import translations
 
 from headway.cli.how_to_clean import how_to_clean
-from headway.data.corpus import Corpus
+from headway.data.corpus import Corpus, Pair
 from headway.data.finding import Finding, on_lines
 from headway.data.mending.choices import Choices
+from headway.data.mending.rounds import mend
 from headway.data.problems import problems
+from headway.data.survey import survey
 
 
 @pytest.mark.parametrize(
@@ -54,7 +57,9 @@ def test_a_line_is_counted_once_and_under_what_clean_does() -> None:
     found = {
         "training, corpus 2, first 90 pairs": [
             Finding("misaligned", "targets moved", 3, (4,), through=6),
-            on_lines("copies", "copies", [5, 9]),
+            on_lines("copies", "copies", [5, 8, 9, 10, 11]),
+            on_lines("markup-mismatch", "markup", [9, 12]),
+            on_lines("spaces-source", "spaces", [9, 10]),
             on_lines("empty-source", "empty source", [6, 8]),
         ],
         "training, corpus 1": [on_lines("copies", "copies", [5])],
@@ -64,15 +69,15 @@ def test_a_line_is_counted_once_and_under_what_clean_does() -> None:
 
     assert how_to_clean(found, corpora, {"validation": ("v.en", "v.ko")}) == [
         "Next: headway clean --source 2.en --target 2.ko --out clean.{en,ko}\n"
-        "      repairs or drops about 4 lines; 1 more needs your decision."
+        "      repairs or drops about 6 lines; then about 4 lines need your decision."
     ]
 
 
 @pytest.mark.parametrize(
     ("ids", "deeds"),
     [
-        ([], "drops the pairs that validation or test text has; 0 more need"),
-        (["copies"], "drops the pairs that validation or test text has; 1 more needs"),
+        ([], "drops the pairs that validation or test text has; then 0 lines need your"),
+        (["copies"], "drops the pairs that validation or test text has; then about 1 line needs"),
         (["spaces-source"], "repairs or drops about 1 line and drops the pairs that validation or"),
     ],
 )
@@ -102,3 +107,20 @@ def test_remedies_name_clean_without_options_for_what_it_mends_without_them() ->
     for problem in problems():
         is_plain = problem.remedy.partition(",")[0] == "headway clean"
         assert is_plain == Choices().mends(problem.id), problem.id
+
+
+def test_as_many_lines_need_a_decision_as_the_cleaning_leaves() -> None:
+    pairs = translations(150)
+    for row in (3, 40, 77):  # repaired, and yet to be decided on
+        source, target = pairs[row]
+        pairs[row] = Pair(f"{source}  &amp; more", f"<b>{target}</b> &amp; more")
+    pairs[50] = Pair(pairs[50].source, "")
+    pairs[60] = Pair(pairs[60].source, pairs[60].source)
+    pairs[70] = pairs[69]
+    pairs[90] = Pair(f"{pairs[90].source} 123", pairs[90].target)
+
+    left = {change.line for change in mend(pairs, 1, Choices()).remaining}
+
+    (said,) = how_to_clean({"training": survey(pairs)}, [Corpus(("a.de",), ("a.en",))], {})
+    assert {4, 41, 78, 61, 91} <= left
+    assert said.endswith(f"then about {len(left)} lines need your decision.")

@@ -14,7 +14,13 @@ from pyarrow import parquet
 
 from headway.data import tables
 from headway.data.corpus import Pair, read_pairs
-from headway.data.tables import column_names, header_remark, parquet_pairs, tsv_pairs
+from headway.data.tables import (
+    column_names,
+    header_remark,
+    jsonl_pairs,
+    parquet_pairs,
+    tsv_pairs,
+)
 from headway.errors import ConfigError, DataError, MissingExtraError
 
 from .files import ENDINGS, compress, write
@@ -278,3 +284,28 @@ def test_a_first_line_that_names_the_columns_is_said(tmp_path: Path) -> None:
         "the source is column 'en', the target is column 'af'; lines are counted from the first "
         "row below these names."
     )
+
+
+def test_text_in_objects_is_named_with_its_dots(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    row = {"id": 1, "translation": {"en": "a", "de": "b", "more": {"fr": "c"}}, "number": {"n": 1}}
+    path.write_text(json.dumps(row) + "\n")
+
+    def refused(source: str) -> DataError:
+        with pytest.raises(DataError) as raised:
+            list(jsonl_pairs(path, source, "translation.de"))
+        return raised.value
+
+    missing = refused("source")
+    assert "has no field 'source'" in missing.message
+    fields = "translation.en, translation.de, translation.more.fr"
+    assert missing.remedy == (
+        f"Known: id, number, translation. Text in objects: {fields}. "
+        "Name it with data.source_field or data.target_field."
+    )
+    assert refused("translation").remedy == (
+        f"Name a field in it with data.source_field or data.target_field: {fields}."
+    )
+    assert "Text in objects: translation.more.fr." in refused("translation.ko").remedy
+    assert refused("number").remedy.startswith("Name another field, or give text")
+    assert list(jsonl_pairs(path, "translation.en", "translation.more.fr")) == [("a", "c")]

@@ -90,16 +90,35 @@ def remedy(id: str, choices: Choices) -> str:
     """Return the option of `headway clean` that changes what a cleaning has left, or "".
 
     choices: those of that cleaning. Lines that stay in spite of their repair can only be dropped.
-    An option replaces its defaults, so the safe drops are named as well. Nothing is named for a
-    finding on a whole text, or for lines that were dropped already in other rounds.
+    An option replaces the earlier one, so the choices of that cleaning are named as well. Nothing
+    is named for a finding on a whole text, or for lines that were dropped already in other rounds.
     """
-    if not choices.fixes(id):
-        for name, ids in _FIXES.items():
-            if without_side(id) in ids:
-                return f"--fix {name}"
+    plain = without_side(id)
+    if not choices.fixes(id) and any(plain in ids for ids in _FIXES.values()):
+        return f"--fix {','.join(_names_of(choices.fixed | {plain}, _FIXES))}"
     if not can_be_dropped(id) or choices.drops(id):
         return ""
-    return f"--drop {id}" if id in _DROPPED else f"--drop empty,duplicates,{id}"
+    dropped = choices.dropped - {IN_VALIDATION}  # validation text alone is enough for it
+    return f"--drop {','.join([*_names_of(dropped, _short_drops()), id])}"
+
+
+def _names_of(ids: frozenset[str], known: dict[str, tuple[str, ...]]) -> list[str]:
+    """Return the fewest names that mean these ids, in the order of `known`."""
+    names: list[str] = []
+    missing = set(ids)
+    for name, members in known.items():
+        if missing.intersection(members) and ids.issuperset(members):
+            names.append(name)
+            missing.difference_update(members)
+    return names
+
+
+def _short_drops() -> dict[str, tuple[str, ...]]:
+    """Return names of --drop, the safe ones first, then those of several ids."""
+    known = _named_drops()
+    several = {name: ids for name, ids in known.items() if len(ids) > 1 and name not in _GROUPS}
+    first = {name: known[name] for name in ("empty", "duplicates")}
+    return first | several | known
 
 
 def can_be_dropped(id: str) -> bool:

@@ -48,12 +48,30 @@ def test_the_option_for_a_finding_takes_its_lines() -> None:
         "exchanged", "wrong-language-source", "wrong-language-target"
     }  # fmt: skip
     assert not remedies["in-training"]
-    assert remedies["length-long"] == "--drop empty,duplicates,length-long"
+    assert remedies["length-long"] == "--drop length-long"
     assert remedies["duplicate-pairs"] == "--drop duplicate-pairs"
     assert remedies["misaligned"] == "--fix shift"
-    assert remedies["unrelated"] == "--drop empty,duplicates,unrelated"
+    assert remedies["unrelated"] == "--drop unrelated"
     assert remedy("misaligned", Choices()) == "--drop empty,duplicates,misaligned"
     assert not remedy("length-long", Choices.of([], ["length"]))
+
+
+def test_the_option_for_a_finding_keeps_the_choices_of_the_cleaning() -> None:
+    drops = ["script", "empty", "duplicates", "length-short", "copies"]
+    chosen = Choices.of(["mojibake", "spaces"], drops)
+
+    assert remedy("number-mismatch", Choices()) == "--drop empty,duplicates,number-mismatch"
+    assert remedy("number-mismatch", chosen) == (
+        "--drop empty,duplicates,foreign-script,copies,length-short,number-mismatch"
+    )
+    assert remedy("exchanged", chosen) == "--fix mojibake,nbsp,exchanged"
+    for row in problems():
+        option = remedy(row.id, chosen)
+        kind, _, names = option.partition(" ")
+        if kind == "--drop":
+            assert Choices.of([], names.split(",")).dropped == chosen.dropped | {row.id}, option
+        elif kind == "--fix":
+            assert Choices.of(names.split(","), []).fixed > chosen.fixed
 
 
 def test_the_commands_that_check_names_exist() -> None:

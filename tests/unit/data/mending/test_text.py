@@ -221,6 +221,8 @@ def test_pairs_of_validation_text_are_dropped_after_repairs(tmp_path: Path) -> N
     log = Path(done.log).read_text(encoding="utf-8")
     assert "3\tin-validation\tdropped\tQ&A\tFragen & mehr" in log
     drop = done.options["source-in-validation"].removeprefix("--drop ").split(",")
+    assert drop == ["source-in-validation"]
+    drop += ["empty", "duplicates"]
     done = headway.clean_text(source, target, out=tmp_path / "d.tsv", held_out=texts, drop=drop)
     assert read_pairs(tmp_path / "d.tsv") == [Pair("eins", "one")]
     with pytest.raises(ConfigError, match="'source-in-validation' needs validation text"):
