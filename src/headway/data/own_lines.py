@@ -20,9 +20,9 @@ _RUN = 4  # letters
 _DIFFERENT = 0.5  # a share of different lines, below which they are labels rather than text
 
 
-def evenly(lines: int) -> NDArray[np.int64]:
-    """Return the places of at most `MOST` lines, at even distances."""
-    return np.linspace(0, lines - 1, min(lines, MOST)).astype(np.int64)
+def evenly(lines: int, most: int = MOST) -> list[int]:
+    """Return the places of at most so many lines, at even distances."""
+    return np.linspace(0, lines - 1, min(lines, most)).astype(int).tolist()
 
 
 def fit(agreement: NDArray[np.floating]) -> float:

@@ -40,7 +40,7 @@ def are_of_other_sources(pairs: Sequence[Pair], train: Sequence[Pair]) -> bool:
     source. If it shows nothing, or the text has fewer than 30 pairs, the answer is False.
     """
     known = to_learn_from(train)
-    control_places = _spread(len(known), _JUDGED_TOO)
+    control_places = evenly(len(known), _JUDGED_TOO)
     if min(len(pairs), len(control_places)) < FEWEST:
         return False
     judged = [pairs[place] for place in evenly(len(pairs))]
@@ -58,11 +58,7 @@ def are_of_other_sources(pairs: Sequence[Pair], train: Sequence[Pair]) -> bool:
 
 def to_learn_from(pairs: Sequence[Pair]) -> list[Pair]:
     """Return the pairs that are enough as training text of `are_of_other_sources`."""
-    return [pairs[place] for place in _spread(len(pairs), _LEARNED_FROM)]
-
-
-def _spread(lines: int, most: int) -> list[int]:
-    return np.linspace(0, lines - 1, min(lines, most)).astype(int).tolist()
+    return [pairs[place] for place in evenly(len(pairs), _LEARNED_FROM)]
 
 
 def _agreement(pairs: Sequence[Pair], train: Sequence[Pair]) -> Links:

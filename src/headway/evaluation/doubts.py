@@ -128,7 +128,7 @@ def _fit_other_references_as_well(pairs: Sequence[Pair], texts: Sequence[str]) -
     """
     if len(pairs) < FEWEST:
         return False
-    places = evenly(len(pairs)).tolist()
+    places = evenly(len(pairs))
     sources = [pairs[place].source for place in places]
     references = [pairs[place].target for place in places]
     translations = [texts[place] for place in places]
