@@ -1,9 +1,12 @@
 """The best of many logits.
 
-A row is read twice, in order. The first time, the largest number of every four is kept. Of these
-maxima, one near place K is a bound: at least K numbers reach it, and few more do. The second time,
-powers of e are added, and the numbers that reach the bound are marked. Only these are sorted.
+A row is divided into groups and read in order. The first time, the largest numbers of each group are
+kept. Of these maxima, one near place K is a bound: at least K numbers reach it, and few more do.
+The second time, powers of e are added. In groups with a number that reaches the bound, such numbers
+are marked. Only these are sorted.
 """
+
+from typing import Any
 
 import numpy as np
 from numba import types
@@ -27,6 +30,7 @@ from headway.kernels.codegen.vectors import (
 )
 
 _BLOCK = 4 * LANES  # numbers at a time, a bit of a word for each
+_LONG = 4  # blocks of a group that is worth the question whether it has any of the best
 _FEW = 24  # numbers up to which sorting by insertion is faster
 _DIGITS, _RADIX = 4, 256  # the digits of a float's bits, and the values of one
 
@@ -42,11 +46,12 @@ def sharpen(
     If these are more than `most`, the margin is halved until they are not. x: (R, d_model).
     weight: (V, d_model). logits: (R, V), computed from rounded weights.
     """
-    blocks = _blocks_of(logits.shape[1])
-    tail, maxima = np.empty(_BLOCK, np.float32), np.empty(blocks * LANES, np.float32)
-    marks, ids = np.empty(blocks, np.uint64), np.empty(most, np.int64)
+    size = logits.shape[1]
+    group = _group_of(size, 1)
+    tail, maxima = np.empty(_BLOCK, np.float32), np.empty(_num_maxima(size, group), np.float32)
+    marks, ids = np.empty(_blocks_of(size), np.uint64), np.empty(most, np.int64)
     for i in range(logits.shape[0]):
-        _find_maxima(logits, i, tail, maxima)
+        _find_maxima(logits, i, group, tail, maxima)
         best = _largest(maxima, maxima.size)
         near = margin
         count = _above(logits, i, best - near, tail, marks, ids)
@@ -97,9 +102,9 @@ def best_pieces(logits: Floats, never: Ints, values: Floats, ids: Ints, totals: 
     the last places have -inf and 0.
     """
     size, count = logits.shape[1], values.shape[1]
-    blocks = _blocks_of(size)
-    tail, maxima = np.empty(_BLOCK, np.float32), np.empty(blocks * LANES, np.float32)
-    sums, marks = np.empty(_BLOCK, np.float32), np.empty(blocks, np.uint64)
+    group = _group_of(size, count)
+    tail, maxima = np.empty(_BLOCK, np.float32), np.empty(_num_maxima(size, group), np.float32)
+    sums, marks = np.empty(_BLOCK, np.float32), np.empty(_blocks_of(size), np.uint64)
     excluded = np.empty(never.size, np.float32)
     room = size if count > _FEW else 0
     words, spare = np.empty(room, np.uint64), np.empty(room, np.uint64)
@@ -108,14 +113,15 @@ def best_pieces(logits: Floats, never: Ints, values: Floats, ids: Ints, totals: 
         for j in range(never.size):
             excluded[j] = logits[i, never[j]]
             logits[i, never[j]] = np.float32(-np.inf)
-        _find_maxima(logits, i, tail, maxima)
+        _find_maxima(logits, i, group, tail, maxima)
         top, bound = _top_and_bound(maxima, count)
         for number in excluded:
             top = max(top, number)
-        total = _sum_and_mark(logits, i, top, bound, tail, sums, marks)
+        total = _sum_powers(logits, i, top, tail, sums)
         for number in excluded:
             total = _plus(total, exp(number - top))
         totals[i] = top + np.log(total)
+        _mark(logits, i, group, maxima, bound, tail, marks)
         if room:
             filled = _sort_marked(logits[i], marks, words, spare, places, values[i], ids[i])
         else:
@@ -132,38 +138,53 @@ def _blocks_of(size: int) -> int:
 
 
 @compiled
-def _find_maxima(logits: Floats, i: int, tail: Floats, maxima: Floats) -> None:
-    """Write the largest of every four numbers of a row, leaving out NaN; -inf for none.
+def _group_of(size: int, count: int) -> int:
+    """Return the length of a group, which has LANES maxima, for rows of this size.
 
-    tail: gets the numbers after the last whole block, filled up with -inf. maxima: a quarter of the
-    blocks.
+    Either there are four groups for each wanted number, and most groups have none of the best, or
+    there are four maxima for each, and nearly all groups have some. Both can be predicted.
+    """
+    blocks = size // _BLOCK
+    group = blocks // (4 * count)
+    return _BLOCK * (group if group >= _LONG else max(blocks * LANES // (4 * count), 1))
+
+
+@compiled
+def _num_maxima(size: int, group: int) -> int:
+    """Return the number of maxima of a row: of its groups, and of what follows whole blocks."""
+    whole = size - size % _BLOCK
+    return ((whole + group - 1) // group + (1 if whole < size else 0)) * LANES
+
+
+@compiled
+def _find_maxima(logits: Floats, i: int, group: int, tail: Floats, maxima: Floats) -> None:
+    """Write the largest numbers of each group of a row, leaving out NaN; -inf for none.
+
+    tail: gets the numbers after the last whole block, filled up with -inf.
     """
     size = logits.shape[1]
     whole = size - size % _BLOCK
-    if whole:
-        _find_block_maxima(logits, i * size, whole, maxima, 0)
+    place = 0
+    for first in range(0, whole, group):
+        _find_group_maxima(logits, i * size + first, min(group, whole - first), maxima, place)
+        place += LANES
     if whole < size:
         for j in range(_BLOCK):
             tail[j] = logits[i, whole + j] if whole + j < size else np.float32(-np.inf)
-        _find_block_maxima(tail, 0, _BLOCK, maxima, maxima.size - LANES)
+        _find_group_maxima(tail, 0, _BLOCK, maxima, place)
 
 
 @compiled
 def _top_and_bound(maxima: Floats, count: int) -> tuple[np.float32, np.float32]:
     """Return the largest number, and one that at least `count` reach, and not many more.
 
-    The second is -inf if there are fewer. maxima: whole vectors; they are overwritten.
+    The second is -inf if there are fewer. maxima: whole vectors.
     """
     size = maxima.size
-    while size >= max(4 * count, 2 * LANES):
-        half = (size // LANES + 1) // 2 * LANES
-        _join(maxima, half, size - half)
-        size = half
     top = _largest(maxima, size)
-    lowest = np.float32(-np.inf)
     if count > size:
-        return top, lowest
-    low, high = _to_place(lowest), _to_place(top) + 1
+        return top, np.float32(-np.inf)
+    low, high = _to_place(_smallest(maxima, size)), _to_place(top) + 1
     while high - low > 1:
         middle = (low + high) // 2
         reached = _reach(maxima, size, _to_number(middle))
@@ -177,25 +198,41 @@ def _top_and_bound(maxima: Floats, count: int) -> tuple[np.float32, np.float32]:
 
 
 @compiled
-def _sum_and_mark(
-    logits: Floats,
-    i: int,
-    top: np.float32,
-    bound: np.float32,
-    tail: Floats,
-    sums: Floats,
-    marks: _Words,
-) -> np.float32:
-    """Return the sum of e^(logit - top) in a row, and mark the logits that reach the bound."""
+def _sum_powers(logits: Floats, i: int, top: np.float32, tail: Floats, sums: Floats) -> np.float32:
+    """Return the sum of e^(logit - top) in a row."""
     size = logits.shape[1]
     whole = size - size % _BLOCK
     sums[:] = np.float32(0.0)
     if whole:
-        _add_and_mark(logits, i * size, whole, top, bound, sums, marks, 0)
+        _add_powers(logits, i * size, whole, top, sums)
     if whole < size:
-        _add_and_mark(tail, 0, _BLOCK, top, bound, sums, marks, marks.size - 1)
-        marks[-1] &= (np.uint64(1) << np.uint64(size - whole)) - np.uint64(1)
+        _add_powers(tail, 0, _BLOCK, top, sums)
     return _sum(sums)
+
+
+@compiled
+def _mark(
+    logits: Floats,
+    i: int,
+    group: int,
+    maxima: Floats,
+    bound: np.float32,
+    tail: Floats,
+    marks: _Words,
+) -> None:
+    """Mark the logits of a row that reach the bound."""
+    size = logits.shape[1]
+    whole = size - size % _BLOCK
+    marks[:] = np.uint64(0)
+    place = 0
+    for first in range(0, whole, group):
+        if _some_reach(maxima, place, bound):
+            length = min(group, whole - first)
+            _mark_reaching(logits, i * size + first, length, bound, marks, first // _BLOCK)
+        place += LANES
+    if whole < size:
+        _mark_reaching(tail, 0, _BLOCK, bound, marks, marks.size - 1)
+        marks[-1] &= (np.uint64(1) << np.uint64(size - whole)) - np.uint64(1)
 
 
 @compiled
@@ -324,30 +361,20 @@ def _plus(code: Code, a: Value, b: Value) -> Value:
 
 
 @generated(types.void)
-def _find_block_maxima(
+def _find_group_maxima(
     code: Code, numbers: FlatArray, first: Value, length: Value, maxima: FlatArray, place: Value
 ) -> None:
-    """Write the largest of every four of numbers[first:], those 16 apart, to maxima[place:].
+    """Write the largest of numbers[first:] in each lane, leaving out NaN, to maxima[place:].
 
     length: a multiple of _BLOCK.
     """
-    lowest = code.constant(float("-inf"))
 
-    def find(index: Value) -> None:
-        a, b, c, d = (code.larger(v, lowest) for v in _block(code, numbers, first + index))
-        maxima.store(place + (index >> 2), code.larger(code.larger(a, b), code.larger(c, d)))
+    def raise_tops(index: Value, tops: list[Value]) -> list[Value]:
+        vectors = _block(code, numbers, first + index)
+        return [code.larger(v, top) for v, top in zip(vectors, tops, strict=True)]
 
-    code.repeat(length, _BLOCK, find)
-
-
-@generated(types.void)
-def _join(code: Code, maxima: FlatArray, second: Value, length: Value) -> None:
-    """Raise the first `length` maxima to those from `second` on; length: whole vectors."""
-
-    def raise_at(index: Value) -> None:
-        maxima.store(index, code.larger(maxima.load(second + index), maxima.load(index)))
-
-    code.repeat(length, LANES, raise_at)
+    a, b, c, d = code.fold_all(length, _BLOCK, 4 * [code.constant(float("-inf"))], raise_tops)
+    maxima.store(place, code.larger(code.larger(a, b), code.larger(c, d)))
 
 
 @generated(types.float32)
@@ -357,6 +384,18 @@ def _largest(code: Code, numbers: FlatArray, length: Value) -> Value:
     return code.largest(
         code.fold(length, LANES, lowest, lambda i, top: code.larger(numbers.load(i), top))
     )
+
+
+@generated(types.float32)
+def _smallest(code: Code, numbers: FlatArray, length: Value) -> Value:
+    """Return the smallest of the first numbers, none of which is NaN; length: whole vectors."""
+
+    def lower(index: Value, smallest: Value) -> Value:
+        vector = numbers.load(index)
+        return code.select(smallest > vector, vector, smallest)
+
+    smallest = code.fold(length, LANES, code.constant(float("inf")), lower)
+    return code.call(f"llvm.vector.reduce.fmin.v{LANES}f32", FLOAT, smallest, fast=True)
 
 
 @generated(types.intp)
@@ -371,53 +410,56 @@ def _reach(code: Code, numbers: FlatArray, length: Value, limit: Value) -> Value
     return code.call(f"llvm.vector.reduce.add.v{LANES}i32", INT, counts).widened(WORD)
 
 
-@generated(types.void)
-def _mark_above(
-    code: Code,
-    numbers: FlatArray,
-    first: Value,
-    length: Value,
-    limit: Value,
-    marks: FlatArray,
-    place: Value,
-) -> None:
-    """Mark the numbers above the limit, a bit each; length: a multiple of _BLOCK."""
-    limits = code.broadcast(limit)
-
-    def mark(index: Value) -> None:
-        vectors = _block(code, numbers, first + index)
-        marks.store(place + (index >> 6), _word(code, [vector > limits for vector in vectors]))
-
-    code.repeat(length, _BLOCK, mark)
+@generated(types.intp)
+def _some_reach(code: Code, maxima: FlatArray, place: Value, limit: Value) -> Value:
+    """Return a number that is not 0 if some of the LANES maxima from `place` on reach the limit."""
+    return (maxima.load(place) >= code.broadcast(limit)).bitcast(SHORT).widened(WORD)
 
 
-@generated(types.void)
-def _add_and_mark(
-    code: Code,
-    numbers: FlatArray,
-    first: Value,
-    length: Value,
-    top: Value,
-    bound: Value,
-    sums: FlatArray,
-    marks: FlatArray,
-    place: Value,
-) -> None:
-    """Add e^(numbers[first:] - top) to _BLOCK sums, and mark the numbers that reach the bound.
+def _marker(above: bool) -> Any:
+    """Return a kernel that marks the numbers above a limit, or all that reach it, a bit each.
 
     length: a multiple of _BLOCK.
     """
-    largest, least = code.broadcast(top), code.broadcast(bound)
+
+    def write(
+        code: Code,
+        numbers: FlatArray,
+        first: Value,
+        length: Value,
+        limit: Value,
+        marks: FlatArray,
+        place: Value,
+    ) -> None:
+        limits = code.broadcast(limit)
+
+        def mark(index: Value) -> None:
+            vectors = _block(code, numbers, first + index)
+            masks = [vector > limits if above else vector >= limits for vector in vectors]
+            marks.store(place + (index >> 6), _word(code, masks))
+
+        code.repeat(length, _BLOCK, mark)
+
+    return generated(types.void)(write)
+
+
+_mark_above, _mark_reaching = _marker(above=True), _marker(above=False)
+
+
+@generated(types.void)
+def _add_powers(
+    code: Code, numbers: FlatArray, first: Value, length: Value, top: Value, sums: FlatArray
+) -> None:
+    """Add e^(numbers[first:] - top) to a block of sums; length: a multiple of _BLOCK."""
+    largest, zero = code.broadcast(top), code.constant(0, WORD)
 
     def add(index: Value, totals: list[Value]) -> list[Value]:
         vectors = _block(code, numbers, first + index)
-        marks.store(place + (index >> 6), _word(code, [vector >= least for vector in vectors]))
         return [
             code.exact_add(total, code.exp(vector - largest))
             for total, vector in zip(totals, vectors, strict=True)
         ]
 
-    zero = code.constant(0, WORD)
     totals = code.fold_all(length, _BLOCK, _block(code, sums, zero), add)
     for number, total in enumerate(totals):
         sums.store(code.constant(LANES * number, WORD), total)

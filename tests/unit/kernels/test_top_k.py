@@ -52,6 +52,7 @@ def test_the_best_are_those_of_a_stable_sort(
     with np.errstate(over="ignore", divide="ignore"):
         expected = np.log(np.exp(logits.astype(np.float64) - logits.max(axis=1)[:, None]).sum(1))
     np.testing.assert_allclose(totals, expected + logits.max(axis=1), rtol=1e-6, atol=2e-6)
+    assert not (values[:, 0] > totals).any()  # no probability is above 1
     logits[:, never] = -np.inf
     for row in range(2):
         numbers = np.flatnonzero(~np.isnan(logits[row]))
