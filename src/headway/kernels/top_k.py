@@ -1,9 +1,9 @@
 """The best of many logits.
 
-A row is divided into groups and read in order. The first time, the largest numbers of each group are
-kept. Of these maxima, one near place K is a bound: at least K numbers reach it, and few more do.
-The second time, powers of e are added. In groups with a number that reaches the bound, such numbers
-are marked. Only these are sorted.
+A row is divided into groups and read in order. The first time, the largest numbers of each group
+are kept. Of these maxima, one near place K is a bound: at least K numbers reach it, and few more
+do. The second time, powers of e are added. In groups with a number that reaches the bound, such
+numbers are marked. Only these are sorted.
 """
 
 from typing import Any
