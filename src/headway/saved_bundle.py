@@ -178,6 +178,12 @@ def which_weights(path: Path) -> str:
     return f"{path}: using the weights in {folder}, {reason}."
 
 
+def unfinished_weights(path: Path) -> str:
+    """Say which bundle of an unfinished run is used; nothing for a finished one or a bundle."""
+    folder, run = find_bundle(path), expanded(path)
+    return which_weights(path) if folder != run and best_is_better(run) is None else ""
+
+
 def saved_shortlist(folder: Path) -> tuple[Shortlist, Any] | None:
     """Return the shortlist of a bundle and how it was learned; None for a bundle without one."""
     if not any(place.is_file() for place in places(folder, SHORTLIST)):

@@ -70,9 +70,11 @@ def inspect(
     from headway.inspection.familiarity import is_unfamiliar_trace
     from headway.inspection.steps import target_rows
     from headway.inspection.translator import load
+    from headway.saved_bundle import find_bundle
 
     _check(out, explain, at, lang)
-    translator = load(remark_on_weights(model, quiet), device, precision="float32")
+    folder = find_bundle(remark_on_weights(model, quiet))
+    translator = load(folder, device, precision="float32")
     trace = translator.trace(sentence, target, prefix=prefix)
     is_unfamiliar = target is None and is_unfamiliar_trace(translator.bundle, trace)
     if is_unfamiliar and not quiet:

@@ -1,6 +1,7 @@
 """Remarks of a command, on standard error, on its model: the weights and the precision."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,14 @@ def remark_on_weights(model: Path, quiet: bool) -> Path:
     if words and not quiet:
         print(f"Note: {words}", file=sys.stderr)
     return model
+
+
+def remark_on_unfinished(models: Sequence[Path], quiet: bool) -> None:
+    """Print the bundle that is used of each run that is not finished."""
+    from headway.saved_bundle import unfinished_weights
+
+    for words in () if quiet else filter(None, map(unfinished_weights, models)):
+        print(f"Note: {words}", file=sys.stderr)
 
 
 def remark_on_precision(translator: "TextTranslator", precision: str, quiet: bool) -> None:

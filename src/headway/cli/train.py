@@ -116,6 +116,9 @@ def _in_minutes(seconds: float, wanted: float | None) -> str:
 
 
 def _how_to_translate(folder: Path, report: dict[str, Any]) -> str:
+    if report.get("start_is_better"):
+        start = report["started_from"]["bundle"]
+        return f"Translate with the starting model: headway translate {quote(start)} FILE"
     tags = report["tags"]  # a model that was also trained on lines without a tag needs none
     begin = f", whose lines begin with {' or '.join(tags)} and a space" if all(tags) else ""
     return f"Translate with: headway translate {quote(str(folder))} FILE{begin}"

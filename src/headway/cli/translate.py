@@ -12,7 +12,7 @@ import typer
 from headway.cli import search_options as search
 from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Model, Quiet
 from headway.cli.paragraphs import ParagraphWatch
-from headway.cli.remarks import remark_on_precision
+from headway.cli.remarks import remark_on_precision, remark_on_unfinished
 from headway.cli.shown import showing_lines
 from headway.cli.tags import TagWatch
 
@@ -80,6 +80,7 @@ def translate(
     _check_files(inputs, {"--out": out, "--alignments": alignments})
     _check_options(ctx.params)
     translator = _load(model, device, engine, precision, ensemble or [])
+    remark_on_unfinished([model, *(ensemble or [])], quiet)
     remark_on_precision(translator, precision, quiet)
     wishes = _wishes(translator, ctx.params)
     tags = TagWatch(translator.bundle, quiet)

@@ -82,6 +82,10 @@ class TextTranslator:
         self._copies_weights = any(engine.copies_weights for engine in engines)
 
     @classmethod
+    def _remark_on(cls, *paths: str | Path) -> None:
+        """Say nothing about runs; commands print which weights they take."""
+
+    @classmethod
     @hinted(dtype="precision")
     def load(
         cls,
@@ -105,6 +109,7 @@ class TextTranslator:
         Elsewhere: beam_search, greedy_decode, translate, translate_sentence.
         """
         where, ensemble = resolve_device(device), as_paths(ensemble)
+        cls._remark_on(path, *ensemble)
         if where != "cpu":
             members = [load_bundle(member, where, change) for member in ensemble]
             return cls(load_bundle(path, where, change), engine, precision, ensemble=members)

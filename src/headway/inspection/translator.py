@@ -4,6 +4,7 @@ It adds `trace` to the translator of `headway.decoding`, which must not import i
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from headway.decoding import translator as decoding
 from headway.decoding.options import SearchOptions
@@ -11,10 +12,18 @@ from headway.errors import warn
 from headway.inspection.edit import Edits
 from headway.inspection.one_sentence import MAX_BYTES, trace_sentence
 from headway.inspection.trace import Trace
+from headway.saved_bundle import unfinished_weights
 
 
 class Translator(decoding.TextTranslator):
     """Translate text with a bundle, or with several of one vocabulary, and look inside."""
+
+    @classmethod
+    def _remark_on(cls, *paths: str | Path) -> None:
+        """Warn of runs that are not finished."""
+        for path in paths:
+            if words := unfinished_weights(Path(path)):
+                warn(words)
 
     def trace(
         self,

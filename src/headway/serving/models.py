@@ -124,7 +124,7 @@ def load_models(
         name = _free_name(_name(folder), [served.name for served in models])
         say(f"Loading {name}")
         # The pages show translations beside traces, which are in float32.
-        loaded = load(path, device, precision="float32")
+        loaded = load(folder, device, precision="float32")
         models.append(Served(name, loaded, loaded.bundle.checksum, path.as_posix()))
     return models
 

@@ -197,7 +197,10 @@ def _finish(run: BegunRun, context: RunContext) -> dict[str, Any]:
                 report["samples"] = [sample._asdict() for sample in shown]
     reporter.samples(report.get("samples", []))
     reporter.scores(_latest(report), again=True)
-    if remark := start_remark(weighed, run, folder):
+    remark = start_remark(weighed, run, folder)
+    if progress.start is not None:
+        report["start_is_better"] = remark is not None
+    if remark:
         report.setdefault("remarks", []).append(remark)
         reporter.say(remark)
     save_both(weighed, report, config, context)

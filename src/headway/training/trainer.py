@@ -291,9 +291,7 @@ class Trainer:
         if not self.config.start_from or progress.step:
             return
         began = time.perf_counter()
-        result = self.validator.deciding(
-            self._judged(), progress.precision, self.config.best_metric
-        )
+        result = self.validator.figures(self._judged(), progress.precision)
         progress.seconds += time.perf_counter() - began
         progress.start = figures(result)
         self._report_validation(result, best=True)

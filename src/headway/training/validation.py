@@ -94,13 +94,10 @@ class Validator:
             tuple(Sample(*pair, outputs[pair]) for pair in self.samples),
         )
 
-    def deciding(self, bundle: Bundle, precision: str, metric: str) -> ValidationResult:
-        """Compute the loss, and this metric unless it is the loss; translate only for the metric.
-
-        metric: the one that chooses the best weights.
-        """
+    def figures(self, bundle: Bundle, precision: str) -> ValidationResult:
+        """Compute the loss and the scores alone; without texts to score, nothing is translated."""
         bundle.model.eval()
-        scores = {} if metric == "loss" else self._scores(self._translations(bundle), [metric])
+        scores = self._scores(self._translations(bundle), self.metrics) if self.texts else {}
         return ValidationResult(self._loss(bundle, self.encoded, precision), scores)
 
     def _scores(self, outputs: Mapping[Pair, str], metrics: Sequence[str]) -> dict[str, float]:

@@ -1,11 +1,14 @@
 """A command says on standard error which weights it takes, and which precision."""
 
 import shutil
+import warnings
 from pathlib import Path
 
 import pytest
 
+import headway
 from headway.cli.remarks import remark_on_weights
+from headway.errors import HeadwayWarning
 
 
 @pytest.mark.parametrize("better", ["best", "averaged"])
@@ -51,3 +54,27 @@ def test_what_auto_chose_is_said_unless_it_is_float32(
     assert (said in run(*sentence)[2]) == (chosen != "float32")
     assert "fastest" not in run(*sentence, "--quiet")[2]
     assert "fastest" not in run(*sentence, "--precision", "bfloat16")[2]
+
+
+def test_a_translation_says_that_a_run_is_unfinished_unless_quiet(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(bundle_path, tmp_path / "best")
+    said = f"Note: {tmp_path}: using the weights in {tmp_path / 'best'}, the best so far of an un"
+    sentence = ["translate", tmp_path, "--text", "the cat"]
+
+    assert run(*sentence)[2].count(said) == 1
+    assert "weights" not in run(*sentence, "--quiet")[2]
+    assert "weights" not in run("translate", tmp_path / "best", "--text", "the cat")[2]
+    assert run("inspect", tmp_path, "the cat")[2].count("an unfinished run") == 1
+
+
+def test_python_warns_that_a_run_is_unfinished(bundle_path: Path, tmp_path: Path) -> None:
+    shutil.copytree(bundle_path, tmp_path / "best")
+    with pytest.warns(HeadwayWarning, match="the best so far of an unfinished run"):
+        headway.load(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        headway.load(tmp_path / "best")
+        (tmp_path / "report.json").write_text('{"best_is_better": true}')
+        headway.load(tmp_path)

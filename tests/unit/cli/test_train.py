@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from headway.cli.train import _how_to_go_on
+from headway.cli.train import _how_to_go_on, _how_to_translate
 from headway.training.run import RunResult
 
 from .conftest import SMALL
@@ -321,4 +321,16 @@ def test_who_stopped_is_told_how_to_go_on_with_as_many_processes(
 
     assert told == (
         f"Stopped after step 1,234 and saved. Go on with: {program} train --out 'a run' --resume"
+    )
+
+
+def test_a_fine_tune_that_did_not_help_names_the_starting_model(tmp_path: Path) -> None:
+    report = {"tags": [""], "start_is_better": True, "started_from": {"bundle": "runs/a base"}}
+
+    assert _how_to_translate(tmp_path, report) == (
+        "Translate with the starting model: headway translate 'runs/a base' FILE"
+    )
+    report["start_is_better"] = False
+    assert _how_to_translate(tmp_path, report) == (
+        f"Translate with: headway translate {tmp_path} FILE"
     )

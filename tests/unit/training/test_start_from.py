@@ -423,12 +423,14 @@ def test_a_fine_tune_that_gets_worse_says_so_and_names_its_start(
     start = tuned.report["validation"]["start"]
     before = base.report["validation"][base.report["weights"]]
     assert start["loss"] == before["loss"]  # the same pairs, and the same weights
-    assert start["scores"] == ({} if metric == "loss" else {"chrf": before["scores"]["chrf"]})
+    assert start["scores"] == before["scores"]
+    assert start["scores"].keys() == tuned.report["validation"]["best"]["scores"].keys() != set()
     first = RunFolder(tuned.folder).records()[0]
     assert (first["kind"], first["step"], first["loss"]) == ("validation", 0, start["loss"])
     remarks = _of_no_help(said.sentences)
     assert remarks == _of_no_help(tuned.report.get("remarks", []))
     assert bool(remarks) is not helps
+    assert tuned.report["start_is_better"] is not helps
     assert any("best so far" in sentence for sentence in said.sentences) is helps
     for remark in remarks:
         figures = [
@@ -456,7 +458,7 @@ def test_averaged_weights_that_do_better_than_the_start_need_no_remark(
     averaged: float,
     figure: str | None,
 ) -> None:
-    for name, loss in {"deciding": 3.0, "__call__": 4.0}.items():
+    for name, loss in {"figures": 3.0, "__call__": 4.0}.items():
         result = ValidationResult(loss, {})
         monkeypatch.setattr(Validator, name, lambda *_, result=result: result)
     of_average = ValidationResult(averaged, {})
@@ -482,13 +484,13 @@ def test_resuming_a_fine_tune_does_not_validate_its_start_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     validated: list[str] = []
-    deciding = Validator.deciding
+    figures = Validator.figures
 
     def counted(self: Validator, *options: Any) -> ValidationResult:
         validated.append("start")
-        return deciding(self, *options)
+        return figures(self, *options)
 
-    monkeypatch.setattr(Validator, "deciding", counted)
+    monkeypatch.setattr(Validator, "figures", counted)
     config = fine_tune(make_start(), training={"max_steps": 2, "validation_sentences": 0})
     whole = train(config, tmp_path / "whole", reporter=quiet)
     assert len(validated) == 1

@@ -52,7 +52,7 @@ class ScriptedValidator:
     def __call__(self, bundle: Bundle, precision: str) -> ValidationResult:
         return ValidationResult(self.losses.pop(0), {"bleu": -self.losses[0] if self.losses else 0})
 
-    def deciding(self, bundle: Bundle, precision: str, metric: str) -> ValidationResult:
+    def figures(self, bundle: Bundle, precision: str) -> ValidationResult:
         return self(bundle, precision)
 
 

@@ -62,19 +62,19 @@ def test_scores_are_those_of_greedy_translations(bundle: Bundle, pairs: list[Enc
     assert result.scores == {score.name: score.value for score in expected}
 
 
-def test_what_decides_has_the_same_figures_and_translates_for_a_score_alone(
+def test_figures_alone_are_the_same_and_without_texts_nothing_is_translated(
     bundle: Bundle, pairs: list[EncodedPair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     validator = make_validator(pairs, TEXTS)
     whole = validator(bundle, "float32")
     bundle.model.train()
 
-    chrf = validator.deciding(bundle, "float32", "chrf")
+    scored = validator.figures(bundle, "float32")
     monkeypatch.setattr(Validator, "_translations", lambda *_: pytest.fail("translated"))
-    loss = validator.deciding(bundle, "float32", "loss")
+    loss = make_validator(pairs, []).figures(bundle, "float32")
 
     assert loss == ValidationResult(whole.loss, {})
-    assert chrf == ValidationResult(whole.loss, {"chrf": whole.scores["chrf"]})
+    assert scored == ValidationResult(whole.loss, whole.scores)
 
 
 def test_dropout_is_off_and_nothing_random_is_drawn(
