@@ -80,7 +80,7 @@ def test_the_report_for_people(run, config: Path) -> None:
         f"Next: headway clean --source {folder}/a.ko --target {folder}/a.en "
         f"--valid-source {folder}/v.ko --valid-target {folder}/v.en --out clean.{{ko,en}}",
         "      repairs or drops about 2 lines and drops the pairs that validation or test text "
-        "has; 0 more need your decision.",
+        "has; then 0 lines need your decision.",
     ]
     assert sorted(config.parent.iterdir()) == before
 
