@@ -112,7 +112,7 @@ def _measured(
     writing = _writing(bundle, folder)
     losses = _loss_seconds(bundle, tried, sample, training.batch_tokens)
     validation = greedily + losses
-    start = losses if training.best_metric == "loss" else validation
+    start = validation if training.validation_sentences else losses
     longer = (source + config.decoding.max_extra_pieces) / length - 1
     averaged = training.average_checkpoints * writing + validation
     return Costs(

@@ -142,17 +142,18 @@ def test_what_a_translator_prepares_is_counted_once_a_text_and_not_for_each_sent
     ("training", "seconds"),
     [
         ({}, 0.0),
-        ({"start_from": "old"}, 1.0),
+        ({"start_from": "old", "validation_sentences": 0}, 1.0),
+        ({"start_from": "old"}, 1 + 7 + 0.01 * 2),
         ({"start_from": "old", "best_metric": "chrf"}, 1 + 7 + 0.01 * 2),
     ],
-    ids=["new", "loss", "score"],
+    ids=["new", "unscored", "loss", "score"],
 )
-def test_the_start_of_a_fine_tune_is_translated_only_for_a_score(
+def test_the_start_of_a_fine_tune_is_translated_like_each_validation(
     make_config: MakeConfig,
     tmp_path: Path,
     quiet: Reporter,
     monkeypatch: pytest.MonkeyPatch,
-    training: dict[str, str],
+    training: dict[str, Any],
     seconds: float,
 ) -> None:
     starts: list[float] = []
