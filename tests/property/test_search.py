@@ -2,7 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 import headway
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.attention import AttentionReader
+from headway.decoding.batch import StepwiseBatch
 from headway.decoding.beam import BeamSearch
 from headway.decoding.build_search import search_all
 from headway.decoding.engine import Ints
@@ -50,6 +52,12 @@ def requests_of(
             sources, limits, prefixes or [()] * len(sources), strict=True
         )
     ]
+
+
+def stepwise(
+    engine: Any, search: Any, jobs: Iterable[tuple[int, Request]], *, slots: int, **limits: int
+) -> Iterator[tuple[int, list[Hypothesis]]]:
+    return run_search(StepwiseBatch(engine, search, slots), jobs, slots=slots, **limits)
 
 
 def teacher_forced(model: Transformer, source: Sequence[int], ids: Sequence[int]) -> float:
@@ -196,7 +204,7 @@ def test_a_narrow_beam_ranks_all_that_it_finished_and_stops_when_no_live_one_cou
         search = _Watched(options, attend=AttentionReader([model]))
         with torch.inference_mode():
             requests = enumerate(requests_of([source], [6]))
-            ((_, found),) = run_search(ReferenceEngine(model), search, requests, slots=1)
+            ((_, found),) = stepwise(ReferenceEngine(model), search, requests, slots=1)
             by_hand = sorted(
                 (
                     log_prob / ((6 + len(ids)) / 6) ** 0.6 + beta * covered(model, source, ids)
@@ -252,7 +260,7 @@ def test_what_is_dropped_for_want_of_hope_changes_nothing(
 
     with torch.inference_mode():
         ours, theirs = (
-            dict(run_search(engine, each, enumerate(requests), slots=2)) for each in (search, whole)
+            dict(stepwise(engine, each, enumerate(requests), slots=2)) for each in (search, whole)
         )
 
     for index, expected in theirs.items():
@@ -277,7 +285,7 @@ def test_hypotheses_without_hope_are_not_computed(build: Build) -> None:
             engine = ReferenceEngine(model_of(build, seed))
             for kind in rows:
                 search = kind(SearchOptions(4, length_penalty=0.0))
-                list(run_search(engine, search, enumerate(requests), slots=2))
+                list(stepwise(engine, search, enumerate(requests), slots=2))
                 rows[kind] += search.count
 
     assert rows[_CountedBeam] < 0.8 * rows[_CountedWhole]
@@ -314,7 +322,7 @@ def test_a_beam_of_one_is_greedy_search(
     requests = requests_of(sources, limits, data.draw(st.sampled_from([None, prefixes])))
 
     with torch.inference_mode():
-        beam = dict(run_search(engine, BeamSearch(options), enumerate(requests), slots=2))
+        beam = dict(stepwise(engine, BeamSearch(options), enumerate(requests), slots=2))
     greedy = search_all(engine, options, requests)
 
     for index, (theirs,) in enumerate(greedy):

@@ -3,13 +3,11 @@
 Nothing here imports PyTorch, which must not count in the memory of a peer without it.
 """
 
-import multiprocessing
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headway.runtime.resident_memory import held_by, peak_of_ended_children, peak_of_process
+from headway.runtime.resident_memory import peak_of_process
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,18 +109,6 @@ def _outcome(
 def peak_memory_mb() -> float:
     """Return the peak memory of this process, in MiB."""
     return peak_of_process() / 2**20
-
-
-def workers_memory_mb(workers: int) -> float:
-    """Return the memory of forked workers without the part shared with this process, in MiB.
-
-    Each counts as the largest of those that have ended or are alive. 0 without workers.
-    """
-    if workers == 1 or sys.platform != "linux":
-        return 0.0
-    living = [held_by(str(worker.pid), "VmHWM") for worker in multiprocessing.active_children()]
-    largest = max([peak_of_ended_children(), *living])
-    return workers * max(largest - held_by("self", "VmRSS"), 0) / 2**20
 
 
 def pytorch_alone() -> Callable[[], float]:

@@ -1,7 +1,6 @@
 """Our side of a comparison of translators: text in, text out."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 
 import torch
@@ -13,15 +12,15 @@ from headway.bench.jobs import (
     Translated,
     all_at_once,
     one_by_one,
-    workers_memory_mb,
 )
 from headway.data.tokenizer import END_ID
 from headway.decoding.build_engine import PrecisionName
-from headway.decoding.build_search import build_search, pieces_at_work
+from headway.decoding.build_search import build_batch, pieces_at_work
+from headway.decoding.engine import Batch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.run_search import Search, run_search
+from headway.decoding.run_search import run_search
 from headway.decoding.translator import TextTranslator, load
 from headway.decoding.workers import run_in_parallel, search_with_workers
 
@@ -41,9 +40,7 @@ def prepare_ours(
         sentences = text.sentences[: job.sentences]
         if job.batch == 1:
             return one_by_one(sentences, lambda sentence: _one(translator, sentence, job))
-        outcome = all_at_once(sentences, lambda several: _file(translator, several, text, job))
-        memory_mb = outcome.memory_mb + workers_memory_mb(job.workers)
-        return replace(outcome, memory_mb=memory_mb)
+        return all_at_once(sentences, lambda several: _file(translator, several, text, job))
 
     return work
 
@@ -78,13 +75,11 @@ def _file(
 def _search_refilled(translator: TextTranslator, requests: list[_Numbered], job: Job) -> _Found:
     return dict(
         search_with_workers(
-            translator.engine,
-            partial(_new_search, job),
+            partial(_new_batch, translator, job),
             requests,
             workers=job.workers,
             slots=job.batch,
             max_tokens=pieces_at_work(translator.engine, job.beam_size),
-            lasting=True,
         )
     )
 
@@ -96,7 +91,8 @@ def _search_batches(translator: TextTranslator, requests: list[_Numbered], job: 
 
     def whole(mine: Iterable[list[_Numbered]]) -> Iterator[tuple[int, list[Hypothesis]]]:
         for batch in mine:
-            yield from run_search(translator.engine, _new_search(job), batch, slots=len(batch))
+            slots = len(batch)
+            yield from run_search(_new_batch(translator, job, slots), batch, slots=slots)
 
     return dict(run_in_parallel(whole, batches, job.workers))
 
@@ -116,6 +112,6 @@ def _cut(requests: list[_Numbered], most: int, max_tokens: int) -> Iterator[list
         yield batch
 
 
-def _new_search(job: Job) -> Search:
-    """Return a search that ranks by probability alone, as the peer does."""
-    return build_search(SearchOptions(job.beam_size, 0.0))
+def _new_batch(translator: TextTranslator, job: Job, slots: int) -> Batch:
+    """Return a batch whose searches rank by probability alone, as the peer does."""
+    return build_batch(translator.engine, SearchOptions(job.beam_size, 0.0), slots)

@@ -33,7 +33,7 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rules
-from headway.decoding.run_search import Advance, Extension, SearchObserver
+from headway.decoding.search import Advance, Extension, SearchObserver
 
 # Extensions from which a selection and a sort of few are faster than a sort of all, and the
 # extensions that one number stands for in the selection (benchmarks/log/078).

@@ -5,17 +5,18 @@ from collections.abc import Sequence
 from functools import partial
 
 from headway.decoding.attention import Attend
+from headway.decoding.batch import StepwiseBatch
 from headway.decoding.beam import BeamSearch
 from headway.decoding.counting import SentenceCounter
 from headway.decoding.diverse import DiverseBeamSearch
-from headway.decoding.engine import Engine
+from headway.decoding.engine import Batch, Engine
 from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.rules import Rule, rules_of
-from headway.decoding.run_search import Search, SearchObserver
 from headway.decoding.sampling import SamplingSearch
+from headway.decoding.search import Search, SearchObserver
 from headway.decoding.terms import TermsBeamSearch
 from headway.decoding.workers import search_with_workers
 from headway.errors import ConfigError
@@ -67,6 +68,30 @@ def build_search(
     return BeamSearch(options, rules, attend, observer)
 
 
+def build_batch(
+    engine: Engine,
+    options: SearchOptions,
+    slots: int,
+    *,
+    attend: Attend | None = None,
+    banned: Rule | None = None,
+    terms: bool = False,
+    lists: bool = False,
+) -> Batch:
+    """Make a batch with this number of slots; the other arguments are those of `build_search`.
+
+    lists: True if the requests have lists of allowed pieces. If the engine has a compiled loop, it
+    runs greedy and beam search with all options but a coverage penalty and a favoured prefix, and
+    without lists. The results are those of the searches that `build_search` makes, in all bits.
+    """
+    needs_search = terms or banned is not None or options.sampling is not None or options.groups > 1
+    needs_logits = lists or options.coverage_penalty or options.prefix_bias < 1
+    if not needs_search and not needs_logits and (batch := engine.batch(options, slots)):
+        return batch
+    search = build_search(options, attend=attend, banned=banned, terms=terms)
+    return StepwiseBatch(engine, search, slots)
+
+
 def search_all(
     engine: Engine,
     options: SearchOptions,
@@ -91,23 +116,20 @@ def search_all(
         by_kind.setdefault(bool(request.terms), []).append((number, request))
     # Requests with and without terms are separate searches, so that the result of a sentence does
     # not depend on the terms of other sentences.
-    builds = {
-        terms: partial(build_search, options, attend=attend, banned=banned, terms=terms)
-        for terms in by_kind
-    }
-    copies = {terms: build().copies for terms, build in builds.items()}
     results: list[list[Hypothesis]] = [[] for _ in requests]
     counter = SentenceCounter(requests)
     for terms, numbered in by_kind.items():
-        rows = copies[terms]
+        rows = build_search(options, attend=attend, banned=banned, terms=terms).copies
+        lists = any(request.allowed is not None for _, request in numbered)
+        batch = partial(
+            build_batch, engine, options, attend=attend, banned=banned, terms=terms, lists=lists
+        )
         for index, hypotheses in search_with_workers(
-            engine,
-            builds[terms],
+            batch,
             numbered,
             workers=workers,
             slots=max(min(_ROWS // rows, _SENTENCES), 1) if slots is None else slots,
             max_tokens=pieces_at_work(engine, rows, max_tokens // rows // workers),
-            lasting=attend is None and banned is None,
         ):
             results[index] = hypotheses
             counter.ended(index)

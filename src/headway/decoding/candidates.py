@@ -177,7 +177,7 @@ def steer(
     kept = dict(zip(rows, logits[rows, pieces].tolist(), strict=True)) if rows else {}
     if not rules.forbidding:
         return logits, kept, None
-    sums = logits.logsumexp(dim=1).cpu().numpy()
+    _, _, sums = best_pieces(logits, 1)
     for rule in rules.forbidding:
         rule.apply(logits, pasts)
     return logits, kept, sums

@@ -25,7 +25,7 @@ from headway.decoding.hypothesis import Hypothesis, best_first
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Rules
-from headway.decoding.run_search import Advance
+from headway.decoding.search import Advance
 
 
 class DiverseBeamSearch:

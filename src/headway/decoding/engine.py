@@ -13,8 +13,27 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.options import SearchOptions
+from headway.decoding.request import Request
+
 State = TypeVar("State")
 Ints = NDArray[np.int64]
+
+
+class Batch(Protocol):
+    """Sentences at work; a sentence's result depends on no other."""
+
+    def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
+        """Encode these sentences into free slots, and begin their searches."""
+        ...
+
+    def advance(self) -> list[tuple[int, list[Hypothesis]]]:
+        """Take one step or more; return the slots that ended, with their hypotheses, best first.
+
+        The ids of the hypotheses are places in the request's list of allowed pieces, if it has one.
+        """
+        ...
 
 
 class Engine(Protocol[State]):
@@ -27,6 +46,10 @@ class Engine(Protocol[State]):
 
     def start(self, slots: int, copies: int) -> State:
         """Return a state whose slots are all free."""
+        ...
+
+    def batch(self, options: SearchOptions, slots: int) -> Batch | None:
+        """Return a batch with a compiled loop for greedy and beam search; None if there is none."""
         ...
 
     def max_useful_source_pieces(self, copies: int) -> int | None:

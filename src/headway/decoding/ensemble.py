@@ -12,6 +12,7 @@ from torch import Tensor
 
 from headway.bundle import Bundle
 from headway.decoding.engine import Engine, Ints
+from headway.decoding.options import SearchOptions
 from headway.errors import ConfigError, require_path, require_type
 
 
@@ -30,6 +31,9 @@ class EnsembleEngine:
     def start(self, slots: int, copies: int) -> list[Any]:
         """Return the states of all engines."""
         return [engine.start(slots, copies) for engine in self.engines]
+
+    def batch(self, options: SearchOptions, slots: int) -> None:
+        """Return None: there is no compiled loop."""
 
     def max_useful_source_pieces(self, copies: int) -> int | None:
         """Return the smallest number of all engines."""

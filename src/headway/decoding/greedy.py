@@ -16,7 +16,7 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rules
-from headway.decoding.run_search import Advance, SearchObserver
+from headway.decoding.search import Advance, SearchObserver
 
 
 class GreedySearch:

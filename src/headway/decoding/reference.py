@@ -10,6 +10,7 @@ from torch import Tensor
 
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
+from headway.decoding.options import SearchOptions
 from headway.model.cache import DecoderCache
 from headway.model.masks import padding_mask
 from headway.model.probe import probe
@@ -61,6 +62,9 @@ class ReferenceEngine:
     def start(self, slots: int, copies: int) -> ReferenceState:
         """Return a state whose slots are all free."""
         return ReferenceState(copies, AllowedPieces(slots))
+
+    def batch(self, options: SearchOptions, slots: int) -> None:
+        """Return None: there is no compiled loop."""
 
     def max_useful_source_pieces(self, copies: int) -> None:
         """Return None: the number depends on the sentences that were encoded together."""

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from headway.data.tokenizer import END_ID, SPECIAL_PIECES
-from headway.decoding.engine import Ints
 from headway.decoding.options import SearchOptions
+from headway.kernels.arrays import Ints
 
 
 @dataclass(frozen=True, slots=True)

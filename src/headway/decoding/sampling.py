@@ -18,7 +18,7 @@ from headway.decoding.hypothesis import Hypothesis, best_first
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.rules import NO_RULES, Past, Rules
-from headway.decoding.run_search import Advance, SearchObserver
+from headway.decoding.search import Advance, SearchObserver
 
 
 class SamplingSearch:

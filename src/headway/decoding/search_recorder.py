@@ -13,6 +13,7 @@ from torch import Tensor
 
 from headway.data.tokenizer import END_ID, Tokenizer
 from headway.decoding.attention import Attend
+from headway.decoding.batch import StepwiseBatch
 from headway.decoding.build_search import build_search
 from headway.decoding.candidates import NEVER_CHOSEN, Floats, candidates
 from headway.decoding.engine import Engine, Ints
@@ -20,7 +21,8 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.decoding.rules import Past, Rule, Rules
-from headway.decoding.run_search import Advance, Extension, run_search
+from headway.decoding.run_search import run_search
+from headway.decoding.search import Advance, Extension
 from headway.decoding.search_record import Candidate, Expansion, Fate, Node
 from headway.errors import ConfigError
 
@@ -260,7 +262,8 @@ def record_search(
         options, attend=attend, banned=banned, terms=bool(request.terms), observer=recorder
     )
     with torch.inference_mode():
-        ((_, hypotheses),) = run_search(engine, search, [(0, request)], slots=1)
+        batch = StepwiseBatch(engine, search, 1)
+        ((_, hypotheses),) = run_search(batch, [(0, request)], slots=1)
     return hypotheses
 
 

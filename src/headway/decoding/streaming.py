@@ -6,10 +6,11 @@ from itertools import takewhile
 import torch
 
 from headway.data.tokenizer import Tokenizer
+from headway.decoding.batch import StepwiseBatch
 from headway.decoding.engine import Engine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
-from headway.decoding.run_search import Search, read_and_begin
+from headway.decoding.search import Search
 
 
 def stream_search(
@@ -24,14 +25,12 @@ def stream_search(
     taken back. tell_best: receives the best hypothesis before its pieces are yielded.
     """
     with torch.inference_mode():
-        state = engine.start(1, search.copies)
-        read_and_begin(engine, state, search, [0], [request])
+        batch = StepwiseBatch(engine, search, 1)
+        batch.begin([0], [request])
     while True:
         with torch.inference_mode():  # not around `yield`: the caller would inherit it
-            advance = search.advance(engine.step(state, *search.rows()))
-            if advance.rows is not None and advance.parents is not None:
-                engine.reorder(state, advance.rows, advance.parents)
-        for _, hypotheses in advance.finished:
+            finished = batch.advance()
+        for _, hypotheses in finished:
             tell_best(hypotheses[0])
             yield request.pieces(hypotheses[0].ids)
             return

@@ -23,7 +23,7 @@ from headway.decoding.candidates import Floats, candidates
 from headway.decoding.engine import Ints
 from headway.decoding.options import SearchOptions
 from headway.decoding.rules import NO_RULES, Past, Rules
-from headway.decoding.run_search import SearchObserver
+from headway.decoding.search import SearchObserver
 
 Terms = Sequence[Sequence[int]]
 

@@ -1,67 +1,45 @@
 """Parallel searches, each with its own batch, fed from one queue."""
 
-import queue
 import threading
-import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import torch
 
-from headway.decoding.engine import Engine
+from headway.decoding.engine import Batch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
-from headway.decoding.run_search import Search, run_search
-from headway.decoding.worker_pool import PoolJob, acquire_pool
-from headway.runtime.forking import forked_workers, results_of_workers
-from headway.runtime.processes import may_fork
+from headway.decoding.run_search import run_search
 
 T = TypeVar("T")
 R = TypeVar("R")
-Result = tuple[int, list[Hypothesis]]
 
-_FIRST_TIME = 16  # requests
-_SENT = 10_000  # requests; more are shared with new forks, because a pool needs copies
-_used: weakref.WeakSet[Engine[Any]] = weakref.WeakSet()
+_SECONDS = 0.02  # between looks at the results: each takes the interpreter from the workers
 
 
 def search_with_workers(
-    engine: Engine,
-    search: Callable[[], Search],
+    make_batch: Callable[[int], Batch],
     requests: Iterable[tuple[int, Request]],
     *,
     workers: int,
     slots: int,
     max_tokens: int | None = None,
-    lasting: bool = False,
-) -> Iterator[Result]:
+) -> Iterator[tuple[int, list[Hypothesis]]]:
     """Yield the results of `run_search`, from several workers that share the requests.
 
-    An engine's first few requests are computed in this process, so that the workers inherit all
-    that is loaded or compiled at first use. max_tokens and slots are those of one worker, which has
-    at most its share of the requests as slots. lasting: the search can be pickled and depends on
-    nothing that changes, so the processes may be kept for the next call.
+    make_batch: makes a batch with this number of slots. max_tokens and slots are those of one
+    worker, which has at most its share of the requests as slots.
     """
-
-    def run(slots: int, shared: Iterable[tuple[int, Request]]) -> Iterator[Result]:
-        return run_search(engine, search(), shared, slots=slots, max_tokens=max_tokens)
-
     requests = list(requests)
-    if workers > 1 and engine not in _used:
-        _used.add(engine)
-        # The last requests are the shortest. Their number makes both few and many rows occur.
-        first = partial(run, min(slots, _FIRST_TIME))
-        yield from run_in_parallel(first, requests[-_FIRST_TIME:], 1)
-        requests = requests[:-_FIRST_TIME]
     if not requests:
         return
     slots = min(slots, max(len(requests) // workers, 1))
-    lasting = lasting and engine.copies_weights and len(requests) <= _SENT
-    if workers > 1 and lasting and (pool := acquire_pool(engine, workers)):
-        yield from pool.work(PoolJob(search, requests, slots, max_tokens), workers)
-    else:
-        yield from run_in_parallel(partial(run, slots), requests, workers)
+
+    def run(shared: Iterable[tuple[int, Request]]) -> Iterator[tuple[int, list[Hypothesis]]]:
+        return run_search(make_batch(slots), shared, slots=slots, max_tokens=max_tokens)
+
+    yield from run_in_parallel(run, requests, workers)
 
 
 def run_in_parallel(
@@ -70,9 +48,8 @@ def run_in_parallel(
     """Yield the results of `run` from several workers that share the items.
 
     On a CPU the matrix products of one batch are too small to divide among cores, but batches can
-    be divided. Each worker computes on one core, without gradients. Workers are forked processes
-    that share the weights, if the system can fork: threads of Python wait for each other between
-    matrix products.
+    be divided. Each worker is a thread that computes on one core, without gradients. Compiled
+    kernels run at the same time; the threads wait for each other while Python runs.
     """
 
     def inferring_run(shared: Iterable[T]) -> Iterator[R]:
@@ -80,10 +57,6 @@ def run_in_parallel(
 
     if workers == 1:
         yield from inferring_run(items)
-        return
-    items = list(items)
-    if may_fork() and (processes := forked_workers(inferring_run, items, workers)):
-        yield from results_of_workers(processes)
     else:
         yield from _run_in_threads(inferring_run, items, workers)
 
@@ -92,34 +65,39 @@ def _run_in_threads(
     run: Callable[[Iterable[T]], Iterator[R]], items: Iterable[T], workers: int
 ) -> Iterator[R]:
     shared = _Shared(items)
-    results: queue.Queue[tuple[R] | BaseException | None] = queue.Queue()
-    stop = threading.Event()
+    results: deque[R] = deque()
+    errors: list[BaseException] = []
+    running = workers
+    ended, stop = threading.Condition(), threading.Event()
 
     def work() -> None:
+        nonlocal running
         try:
             torch.set_num_threads(1)
             for result in run(shared):
-                results.put((result,))
+                results.append(result)
                 if stop.is_set():
-                    return
-            results.put(None)
+                    break
         except BaseException as error:  # raised in the calling thread
-            results.put(error)
+            errors.append(error)
+        finally:
+            with ended:
+                running -= 1
+                ended.notify()
 
     cores = torch.get_num_threads()
     threads = [threading.Thread(target=work, daemon=True) for _ in range(workers)]
     for thread in threads:
         thread.start()
     try:
-        running = workers
-        while running:
-            result = results.get()
-            if result is None:
-                running -= 1
-            elif isinstance(result, BaseException):
-                raise result
-            else:
-                yield result[0]
+        over = False
+        while not over:
+            with ended:
+                over = ended.wait_for(lambda: errors or not running, timeout=_SECONDS)
+            while results:  # after the look at `running`, so that the last ones are among them
+                yield results.popleft()
+        if errors:
+            raise errors[0]
     finally:
         stop.set()
         for thread in threads:

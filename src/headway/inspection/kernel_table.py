@@ -105,6 +105,9 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
                 one_kind=True,
             )
             yield stack, "", choice
+        whole = choice.by is dispatch.By.NUMBA_WHOLE
+        compiled = choices["output"].by not in _NOT_COMPILED
+        yield "search", "", dispatch.search_loop(whole=whole, compiled=compiled)
 
 
 _STACKS = {

@@ -6,16 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.kernels.arrays import Floats, Ints, Numbers, Words
-from headway.kernels.attention_step import attend_to_memory, attend_to_past
 from headway.kernels.codegen.addresses import array_at
+from headway.kernels.codegen.calls import call_at
 from headway.kernels.codegen.numba_compiler import compiled
-from headway.kernels.linear import feed_forward, project
 
 Caches = tuple[Numbers, Numbers, Numbers, Numbers]
 """Keys and values of the past, keys and values of the memory; those of the first layer."""
 Weights = tuple[Words, Words, Words, Words, Words, Words]
 """w_qkv and w_o of self-attention, w_q and w_o of cross-attention, w_1 and w_2, as `project` takes
-them; those of the first layer."""
+them; those of the first layer, of any kind in int32."""
 
 
 @compiled
@@ -58,6 +57,7 @@ def decode_rows(
     cache_addresses: Ints,
     weights: Weights,
     weight_addresses: Ints,
+    calls: Ints,
     num_heads: int,
     d_ff: int,
     gammas: Floats,
@@ -70,8 +70,9 @@ def decode_rows(
     The sums are those of one call for each operation. One call saves the way into each call and
     back, which for a few rows takes longer than the sums. x: (R, d_model), embedded; the result
     overwrites it. cache_addresses, (4, layers), and weight_addresses, (6, layers), say where those
-    of each layer are (`addresses_of`). gammas and betas: one row for each sub-layer and, with
-    pre-norm, one for the closing norm.
+    of each layer are (`addresses_of`). calls: the addresses of `linear.project` for the first four
+    kinds of weights, of `linear.feed_forward`, and of both kinds of attention, (7,). gammas and
+    betas: one row for each sub-layer and, with pre-norm, one for the closing norm.
     """
     past_keys, past_values, memory_keys, memory_values = caches
     w_qkv, w_o, w_q, w_memory, w_1, w_2 = weights
@@ -94,19 +95,20 @@ def decode_rows(
         norm = 1
     for layer in range(cache_addresses.shape[1]):
         at, weight_at = cache_addresses[:, layer], weight_addresses[:, layer]
-        project(x, array_at(w_qkv, weight_at[0]), False, qkv)
+        call_at(calls[0], (x, array_at(w_qkv, weight_at[0]), False, qkv))
         keys, values = array_at(past_keys, at[0]), array_at(past_values, at[1])
-        attend_to_past(qkv, rows, lengths, owners, keys, values, num_heads, heads)
-        project(heads, array_at(w_o, weight_at[1]), False, y)
+        call_at(calls[5], (qkv, rows, lengths, owners, keys, values, num_heads, heads))
+        call_at(calls[1], (heads, array_at(w_o, weight_at[1]), False, y))
         add_norm(base, y, gammas[norm], betas[norm], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
-        project(x, array_at(w_q, weight_at[2]), False, q)
+        call_at(calls[2], (x, array_at(w_q, weight_at[2]), False, q))
         keys, values = array_at(memory_keys, at[2]), array_at(memory_values, at[3])
-        attend_to_memory(q, slots, source_lengths, keys, values, num_heads, heads)
-        project(heads, array_at(w_memory, weight_at[3]), False, y)
+        call_at(calls[6], (q, slots, source_lengths, keys, values, num_heads, heads))
+        call_at(calls[3], (heads, array_at(w_memory, weight_at[3]), False, y))
         add_norm(base, y, gammas[norm + 1], betas[norm + 1], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
-        feed_forward(x, array_at(w_1, weight_at[4]), array_at(w_2, weight_at[5]), d_ff, y)
+        both = array_at(w_1, weight_at[4]), array_at(w_2, weight_at[5])
+        call_at(calls[4], (x, both[0], both[1], d_ff, y))
         add_norm(base, y, gammas[norm + 2], betas[norm + 2], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
         norm += 3

@@ -66,6 +66,7 @@ class By(StrEnum):
     NUMBA_BFLOAT16 = "Numba kernel, bfloat16"
     NUMBA_INT8 = "Numba kernel, int8"
     NUMBA_WHOLE = "one Numba kernel for all layers"
+    NUMBA_STEPS = "one Numba kernel for all steps"
     SEPARATE = "one call for each operation"
     PYTORCH = "PyTorch"
     PYTORCH_FLOAT32 = "PyTorch, float32"
@@ -464,3 +465,15 @@ def whole_stack(
     if not (one_size and one_epsilon and one_kind):
         return Choice(By.SEPARATE, "the layers differ in sizes or in the kinds of their products")
     return Choice(By.NUMBA_WHOLE, "one call for all layers saves the way into each")
+
+
+def search_loop(*, whole: bool, compiled: bool) -> Choice:
+    """Choose for the steps of greedy and beam search: one call for many, or one for each.
+
+    whole: one call computes all decoder layers. compiled: so is the projection to the vocabulary.
+    """
+    if not whole:
+        return Choice(By.SEPARATE, "the decoder layers are not one call")
+    if not compiled:
+        return Choice(By.SEPARATE, "the projection to the vocabulary is not a compiled kernel")
+    return Choice(By.NUMBA_STEPS, "Python is called only when a sentence ends")

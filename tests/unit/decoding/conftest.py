@@ -40,6 +40,9 @@ class ScriptedEngine:
         self.at_ease: int | None = None
         self.encoded: list[list[int]] = []
 
+    def batch(self, options: object, slots: int) -> None:
+        """Return None: there is no compiled loop."""
+
     def start(self, slots: int, copies: int) -> State:
         return State(slots, copies)
 

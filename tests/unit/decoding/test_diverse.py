@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from headway.config.model import ModelConfig
+from headway.decoding.batch import StepwiseBatch
 from headway.decoding.build_engine import build_engine
 from headway.decoding.build_search import build_search, search_all
 from headway.decoding.diverse import DiverseBeamSearch
@@ -73,7 +74,7 @@ def test_hypotheses_without_hope_keep_their_places_in_a_group(scripted: Any, see
         group.drops_hopeless = False
 
     (found,) = search_all(engine, options, requests)
-    ((_, expected),) = run_search(engine, whole, enumerate(requests), slots=1)
+    ((_, expected),) = run_search(StepwiseBatch(engine, whole, 1), enumerate(requests), slots=1)
 
     assert [h.ids for h in found] == [h.ids for h in expected]
 

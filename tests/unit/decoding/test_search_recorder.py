@@ -14,6 +14,7 @@ from headway.config.model import Architecture
 from headway.data.shortlist import learn_shortlist
 from headway.data.tokenizer import END_ID, train_tokenizer
 from headway.decoding.attention import AttentionReader
+from headway.decoding.batch import StepwiseBatch
 from headway.decoding.build_engine import build_engine
 from headway.decoding.build_search import build_search
 from headway.decoding.options import Sampling, SearchOptions
@@ -189,8 +190,7 @@ def test_an_observer_changes_nothing_and_is_called_in_order(
     observed, plain = (
         list(
             run_search(
-                build_engine(bundle.model, "reference"),
-                search,
+                StepwiseBatch(build_engine(bundle.model, "reference"), search, 1),
                 [(0, Request([6, 9, 11, END_ID], 7, terms=terms))],
                 slots=1,
             )

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headway.decoding.allowed import AllowedPieces
-from headway.decoding.engine import Ints
+from headway.decoding.engine import Batch, Ints
+from headway.decoding.options import SearchOptions
 from headway.decoding.packed.weights import Projection
 from headway.kernels.dispatch import Precision
 
@@ -101,6 +102,15 @@ class Backend(Protocol):
         """Return embedding, encoder and memory's projection as one call; None if not supported."""
         ...
 
+    def search_loop(
+        self, embedding: Any, decoder: "WholeDecoder | None", output: Linear
+    ) -> "SearchLoop | None":
+        """Return the loop of greedy and beam search as one call; None if not supported.
+
+        embedding: of the target.
+        """
+        ...
+
     def norm(self, module: nn.LayerNorm) -> Any:
         """Prepare a LayerNorm."""
         ...
@@ -147,6 +157,14 @@ class WholeEncoder(Protocol):
         Sentence b has ids starts[b] to starts[b + 1]. Raises ConfigError if the vocabulary does not
         have all ids.
         """
+        ...
+
+
+class SearchLoop(Protocol):
+    """Greedy and beam search in one call for many steps."""
+
+    def batch(self, engine: Any, options: SearchOptions, slots: int) -> Batch:
+        """Make a batch of the engine that has this loop."""
         ...
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Float
 from torch import Tensor
 
-from headway.decoding.engine import Ints
+from headway.decoding.engine import Batch, Ints
+from headway.decoding.options import SearchOptions
 from headway.decoding.packed.backend import Array, Backend
 from headway.decoding.packed.layers import (
     DecoderStep,
@@ -74,6 +75,9 @@ class PackedEngine:
         self.whole_encoder = backend.fuse_encoder(
             self.source_embedding, self.encoder, self.memory_projection
         )
+        self.search_loop = backend.search_loop(
+            self.target_embedding, self.whole_decoder, self.output_projection
+        )
         self.past_heads = [heads_of(layer.self_attention) for layer in layers]
         self.memory_heads = [heads_of(attention) for attention in crossing]
         parts = model.decoder, model.output_projection
@@ -84,6 +88,10 @@ class PackedEngine:
     def start(self, slots: int, copies: int) -> PackedState:
         """Return a state whose slots are all free."""
         return PackedState(slots, copies, self.past_heads, self.memory_heads, self.backend)
+
+    def batch(self, options: SearchOptions, slots: int) -> Batch | None:
+        """Return a batch with the compiled loop; None if the backend has none for this decoder."""
+        return None if self.search_loop is None else self.search_loop.batch(self, options, slots)
 
     def max_useful_source_pieces(self, copies: int) -> int | None:
         """Return the number that makes the caches as large as the weights of the decoder.

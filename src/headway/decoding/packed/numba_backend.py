@@ -1,8 +1,8 @@
 """The backend of kernels compiled by Numba, on a CPU."""
 
-import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numba
@@ -19,6 +19,7 @@ from headway.decoding.packed.backend import (
     Heads,
     Linear,
     Owners,
+    SearchLoop,
     WholeDecoder,
     WholeEncoder,
 )
@@ -128,6 +129,23 @@ def quantize_to_fit(
     return quantize_weight(weight, torch.from_numpy(least))
 
 
+class SharpLoop:
+    """The projection to the vocabulary in fewer bits; logits near the best again in float32."""
+
+    def __init__(self, rough: Linear, weight: Floats, bias: Floats, margin: np.float32) -> None:
+        """rough: the product in fewer bits. weight, (V, d_model), and bias, (V,), in float32.
+
+        margin: of `SHARP`.
+        """
+        self.rough, self.weight, self.bias, self.margin = rough, weight, bias, margin
+
+    def __call__(self, x: Floats) -> Floats:
+        """Compute (R, d_model) -> (R, V)."""
+        logits = self.rough(x)
+        sharpen(x, self.weight, self.bias, self.margin, SHARP_PIECES, logits)
+        return logits
+
+
 class ListedLoop:
     """x weight^T + bias for the pieces of each row's list, in float32.
 
@@ -150,11 +168,14 @@ class ListedLoop:
 class FusedDecoder:
     """A whole decoder with ReLU, whose layers have the same sizes and kinds of products."""
 
-    def __init__(self, decoder: Stack) -> None:
-        """Use the prepared weights."""
+    def __init__(self, decoder: Stack, cache_dtype: Any) -> None:
+        """Use the prepared weights; cache_dtype: float32, or uint16 for bfloat16."""
         products = _products(decoder)
+        self.cache_dtype = cache_dtype
         self.products = products  # keeps the weights alive
-        self.weights = tuple(role[0].weight for role in products)
+        self.first_weights = tuple(role[0].weight for role in products)
+        # One type for all precisions, so that their `decode_rows` is the same.
+        self.weights = tuple(weight.view(np.int32) for weight in self.first_weights)
         self.weight_addresses = np.stack(
             [addresses_of([product.weight for product in role]) for role in products]
         )
@@ -175,16 +196,35 @@ class FusedDecoder:
     def __call__(self, x: Floats, step: DecoderStep) -> Floats:
         """Compute (R, d_model) -> (R, d_model), in place."""
         state: PackedState = step.state
-        past, memory = state.past[0], state.memory[0]
-        if state.addresses is None:
-            state.addresses = _addresses(state)
         decoder_step.decode_rows(
             x, step.rows, step.slots, state.lengths, state.owners, state.source_lengths,
-            (past.keys, past.values, memory.keys, memory.values), state.addresses,
-            self.weights, self.weight_addresses, self.num_heads, self.d_ff,
-            self.gammas, self.betas, self.epsilon, self.pre,
+            *caches_of(state), *self.arguments,
         )  # fmt: skip
         return x
+
+    @cached_property
+    def arguments(self) -> tuple[Any, ...]:
+        """The arguments of `decode_rows` that are the same at every step."""
+        return (
+            self.weights, self.weight_addresses, self._calls(), self.num_heads, self.d_ff,
+            self.gammas, self.betas, self.epsilon, self.pre,
+        )  # fmt: skip
+
+    def _calls(self) -> Ints:
+        """Return the addresses of the products' kernels, which are compiled at the first step."""
+        rows = np.empty((1, 1), np.float32)
+        *single, first, second = self.weights
+        products = [address_of(linear.project, rows, weight, False, rows) for weight in single]
+        network = address_of(linear.feed_forward, rows, first, second, self.d_ff, rows)
+        return np.array([*products, network], np.int64)
+
+
+def caches_of(state: PackedState) -> tuple[tuple[Kept, Kept, Kept, Kept], Ints]:
+    """Return the caches of the first layer, and where those of all layers are, (4, layers)."""
+    past, memory = state.past[0], state.memory[0]
+    if state.addresses is None:
+        state.addresses = _addresses(state)
+    return (past.keys, past.values, memory.keys, memory.values), state.addresses
 
 
 class FusedEncoder:
@@ -230,7 +270,7 @@ class FusedEncoder:
             raise self.embedding.unknown(ids)
         return keys_values
 
-    @functools.cached_property
+    @cached_property
     def _calls(self) -> Ints:
         """The addresses of kernels for `encode_rows`, which are compiled at the first sentence."""
         w_qkv, w_o, w_1, w_2, memory = self.first_weights
@@ -387,14 +427,7 @@ class NumbaBackend:
         if type(rough) is Float32Product:
             return rough
         weight, bias = self.array(projection.weight), self.array(projection.bias)
-        margin = np.float32(SHARP[self.precision])
-
-        def multiply(x: Floats) -> Floats:
-            logits = rough(x)
-            sharpen(x, weight, bias, margin, SHARP_PIECES, logits)
-            return logits
-
-        return multiply
+        return SharpLoop(rough, weight, bias, np.float32(SHARP[self.precision]))
 
     def listed(self, projection: Projection) -> ListedLoop:
         """Prepare the projection to the pieces of each row's list."""
@@ -409,7 +442,7 @@ class NumbaBackend:
     def fuse(self, decoder: Stack) -> WholeDecoder | None:
         """Return the decoder as one call if `dispatch.whole_stack` chooses that."""
         whole = FusedDecoder.choice(decoder).by is dispatch.By.NUMBA_WHOLE
-        return FusedDecoder(decoder) if whole else None
+        return FusedDecoder(decoder, self.cache_dtype) if whole else None
 
     def fuse_encoder(
         self, embedding: PackedEmbedding, encoder: Stack, memory: Linear
@@ -419,6 +452,22 @@ class NumbaBackend:
         if not whole or not isinstance(memory, LoopProduct):
             return None
         return FusedEncoder(embedding, encoder, memory)
+
+    def search_loop(
+        self, embedding: PackedEmbedding, decoder: WholeDecoder | None, output: Linear
+    ) -> SearchLoop | None:
+        """Return the loop if `dispatch.search_loop` chooses it."""
+        product = output.rough if isinstance(output, SharpLoop) else output
+        choice = dispatch.search_loop(
+            whole=isinstance(decoder, FusedDecoder), compiled=isinstance(product, LoopProduct)
+        )
+        if choice.by is dispatch.By.SEPARATE:
+            return None
+        assert isinstance(decoder, FusedDecoder)
+        assert isinstance(output, LoopProduct | SharpLoop)
+        from headway.decoding.packed.search_loop import CompiledLoop
+
+        return CompiledLoop(embedding, decoder, output)
 
     def norm(self, module: nn.LayerNorm) -> _Norm:
         """Extract the vectors of the module."""

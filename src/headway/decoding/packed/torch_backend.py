@@ -192,6 +192,9 @@ class TorchBackend:
     def fuse_encoder(self, embedding: object, encoder: object, memory: object) -> None:
         """Return None, as `fuse` does."""
 
+    def search_loop(self, embedding: object, decoder: object, output: object) -> None:
+        """Return None: there is no loop without compiled kernels."""
+
     def norm(self, module: nn.LayerNorm) -> nn.LayerNorm:
         """Return the module, or a copy in float32 if its weights have another type."""
         if module.weight is None or module.weight.dtype == torch.float32:

@@ -131,7 +131,18 @@ class PrivateCallees(CompilerBase):
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile at the first call; keep the machine code if a folder is writable."""
-    dispatcher: Any = numba.njit(function, nogil=True, fastmath=FAST, pipeline_class=PrivateCallees)
+    return _compiled(function, FAST)
+
+
+def compiled_exactly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile likewise, with every operation rounded by itself in the order that is written."""
+    return _compiled(function, set())
+
+
+def _compiled(function: Callable[..., Any], freedom: set[str]) -> Callable[..., Any]:
+    dispatcher: Any = numba.njit(
+        function, nogil=True, fastmath=freedom or False, pipeline_class=PrivateCallees
+    )
     # Without a writable folder, each process compiles.
     with contextlib.suppress(RuntimeError):
         dispatcher._cache = _Kept(function)

@@ -1,0 +1,208 @@
+"""A batch whose searches run in the compiled loop, `headway.kernels.search_loop`."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headway.data.tokenizer import END_ID, START_ID
+from headway.decoding.candidates import NEVER_CHOSEN, check_numbers
+from headway.decoding.engine import Engine
+from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.options import SearchOptions, length_penalty
+from headway.decoding.packed.layers import PackedEmbedding
+from headway.decoding.packed.numba_backend import (
+    FusedDecoder,
+    LoopProduct,
+    SharpLoop,
+    caches_of,
+)
+from headway.decoding.packed.state import PackedState
+from headway.decoding.packed.torch_backend import SHARP_PIECES
+from headway.decoding.request import Request
+from headway.kernels import search_loop as kernel
+from headway.kernels.codegen.calls import address_of
+from headway.kernels.decoder_step import decode_rows
+from headway.kernels.linear import project
+from headway.kernels.top_k import best_pieces, sharpen
+
+_ROOM = 64  # pieces of a translation, at first
+
+
+class CompiledLoop:
+    """The parts of a packed engine that the loop needs."""
+
+    def __init__(
+        self, embedding: PackedEmbedding, decoder: FusedDecoder, output: LoopProduct | SharpLoop
+    ) -> None:
+        """Use the target embedding, the decoder and the projection to the vocabulary."""
+        self.embedding, self.decoder = embedding, decoder
+        product = output.rough if isinstance(output, SharpLoop) else output
+        assert isinstance(product, LoopProduct)
+        self.weight = product.weight
+        self.output = (self.weight.view(np.int32), product.num_outputs, *_exact(output))
+        self.calls: kernel.Calls | None = None
+
+    def batch(
+        self, engine: Engine[PackedState], options: SearchOptions, slots: int
+    ) -> "CompiledBatch":
+        """Make a batch of the engine that has these parts."""
+        return CompiledBatch(self, engine, options, slots)
+
+    def run(
+        self,
+        state: PackedState,
+        longest: int,
+        sentences: kernel.Sentences,
+        finished: kernel.Finished,
+        rules: kernel.Rules,
+    ) -> int:
+        """Take steps until a sentence ends; return the reason to return.
+
+        longest: the most positions that a translation at work can have.
+        """
+        positions = self.embedding.positions_to(longest)
+        table, scale = self.embedding.table, np.float32(self.embedding.scale)
+        model = kernel.Model(table, scale, positions, self.decoder.arguments, *self.output)
+        caches = kernel.Caches(state.lengths, state.owners, state.source_lengths, *caches_of(state))
+        self.calls = self.calls or _calls(model, caches, self.weight)
+        return kernel.search_until_end(model, self.calls, caches, sentences, finished, rules)
+
+
+class CompiledBatch:
+    """Sentences in slots, whose greedy or beam search runs in one call until one of them ends."""
+
+    def __init__(
+        self, loop: CompiledLoop, engine: Engine[PackedState], options: SearchOptions, slots: int
+    ) -> None:
+        """Start with free slots."""
+        self.loop, self.engine, self.options = loop, engine, options
+        self.state = engine.start(slots, options.beam_size)
+        self.longest = 1
+        copies, best = options.beam_size, options.n_best
+        self.sentences = kernel.Sentences(
+            at_work=np.zeros(slots, np.bool_),
+            steps=np.zeros(slots, np.int64),
+            max_lengths=np.zeros(slots, np.int64),
+            prefix_lengths=np.zeros(slots, np.int64),
+            prefixes=np.zeros((slots, 0), np.int64),
+            log_probs=np.zeros((slots, copies)),
+            ids=np.zeros((slots, copies, _ROOM), np.int32),
+        )
+        self.finished = kernel.Finished(
+            ids=np.zeros((slots, best, _ROOM), np.int32),
+            scores=np.zeros((slots, best, 2)),
+            facts=np.zeros((slots, best, 3), np.int64),
+            counts=np.zeros(slots, np.int64),
+        )
+        self.rules = kernel.Rules(
+            greedy=options.beam_size == 1,
+            penalties=_penalties(options, _ROOM),
+            finished_needed=float(max(options.patience * copies, best)),
+            drops_hopeless=not options.length_penalty,
+            min_length=options.min_length,
+            no_repeat_ngram=options.no_repeat_ngram,
+            repetition_penalty=np.float32(options.repetition_penalty),
+            never=np.array(NEVER_CHOSEN, np.int64),
+            start=START_ID,
+            end=END_ID,
+        )
+
+    def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
+        """Encode these sentences into free slots, and begin their searches."""
+        self.engine.encode(self.state, slots, [request.source_ids for request in requests])
+        limited = [request.under(self.options) for request in requests]
+        self._make_room(max(max(r.max_length, len(r.prefix)) for r in limited) + 1)
+        self._make_room_for_prefixes(max(len(request.prefix) for request in limited))
+        sentences = self.sentences
+        for slot, request in zip(slots, limited, strict=True):
+            sentences.at_work[slot] = True
+            sentences.steps[slot] = 0
+            sentences.max_lengths[slot] = request.max_length
+            sentences.prefix_lengths[slot] = len(request.prefix)
+            sentences.prefixes[slot, : len(request.prefix)] = request.prefix
+            sentences.log_probs[slot, 1:] = -np.inf  # only the first row is a hypothesis
+            sentences.log_probs[slot, 0] = 0.0
+            self.finished.counts[slot] = 0
+
+    def _make_room(self, pieces: int) -> None:
+        self.longest = max(pieces, self.longest)
+        room = self.sentences.ids.shape[2]
+        if pieces > room:
+            longer = max(pieces, 2 * room)
+            wider = ((0, 0), (0, 0), (0, longer - room))
+            self.sentences = self.sentences._replace(ids=np.pad(self.sentences.ids, wider))
+            self.finished = self.finished._replace(ids=np.pad(self.finished.ids, wider))
+            self.rules = self.rules._replace(penalties=_penalties(self.options, longer))
+
+    def _make_room_for_prefixes(self, pieces: int) -> None:
+        prefixes = self.sentences.prefixes
+        if pieces > prefixes.shape[1]:
+            wider = np.pad(prefixes, ((0, 0), (0, pieces - prefixes.shape[1])))
+            self.sentences = self.sentences._replace(prefixes=wider)
+
+    def advance(self) -> list[tuple[int, list[Hypothesis]]]:
+        """Take steps until a sentence ends; return the slots that ended, with their hypotheses."""
+        before = self.sentences.at_work.copy()
+        while (reason := self._run()) == kernel.NEEDS_ROOM:
+            self.state.make_room(self.state.owners.shape[1] + 1)
+        if reason == kernel.NOT_A_NUMBER:
+            check_numbers(np.array([np.nan], np.float32))
+        ended = (before & ~self.sentences.at_work).nonzero()[0].tolist()
+        return [(slot, self._hypotheses(slot)) for slot in ended]
+
+    def _run(self) -> int:
+        return self.loop.run(self.state, self.longest, self.sentences, self.finished, self.rules)
+
+    def _hypotheses(self, slot: int) -> list[Hypothesis]:
+        """Return the hypotheses of a slot that ended, best first, of equal ones the first."""
+        count = min(int(self.finished.counts[slot]), self.options.n_best)
+        in_order = sorted(
+            zip(
+                self.finished.facts[slot, :count].tolist(),
+                self.finished.scores[slot, :count].tolist(),
+                self.finished.ids[slot, :count],
+                strict=True,
+            ),
+            key=lambda hypothesis: (-hypothesis[1][1], hypothesis[0][1]),
+        )
+        return [
+            Hypothesis(tuple(ids[:length].tolist()), *scores, complete=bool(complete))
+            for (length, _, complete), scores, ids in in_order
+        ]
+
+
+def _penalties(options: SearchOptions, pieces: int) -> NDArray[np.float64]:
+    """Return the length penalty of 0 to `pieces` pieces; an empty translation has the end symbol.
+
+    They are computed by Python, because another `pow` may round otherwise.
+    """
+    lengths = range(pieces + 1)
+    alpha, form = options.length_penalty, options.length_form
+    return np.array([length_penalty(max(length, 1), alpha, form) for length in lengths])
+
+
+def _exact(output: LoopProduct | SharpLoop) -> tuple[NDArray[Any], NDArray[Any], Any, int]:
+    """Return the fields of `Model` from `exact_output` on; without rounding they are empty."""
+    if isinstance(output, SharpLoop):
+        return output.weight, output.bias, output.margin, SHARP_PIECES
+    return np.empty((0, 0), np.float32), np.empty(0, np.float32), np.float32(0), 0
+
+
+def _calls(model: kernel.Model, caches: kernel.Caches, weight: NDArray[Any]) -> kernel.Calls:
+    """Return the addresses of the kernels for these types, compiled.
+
+    weight: of the projection to the vocabulary, in its own type.
+    """
+    rows, numbers = np.zeros(1, np.int64), np.empty((1, 1), np.float32)
+    sharp = model.exact_output, model.exact_bias, model.margin, model.most
+    return kernel.Calls(
+        address_of(
+            decode_rows, numbers, rows, rows, caches.lengths, caches.owners,
+            caches.source_lengths, caches.first, caches.addresses, *model.decoder,
+        ),
+        address_of(project, numbers, weight, False, numbers),
+        address_of(sharpen, numbers, *sharp, numbers) if model.most else 0,
+        address_of(best_pieces, numbers, rows, numbers, numbers.astype(np.int64), numbers[0]),
+    )  # fmt: skip

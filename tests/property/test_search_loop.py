@@ -1,0 +1,134 @@
+"""The compiled loop finds what the searches find step by step, equal in all bits."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.decoding.batch import StepwiseBatch
+from headway.decoding.build_engine import build_engine
+from headway.decoding.build_search import build_batch, build_search
+from headway.decoding.engine import Batch
+from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.options import SearchOptions
+from headway.decoding.packed.engine import PackedEngine
+from headway.decoding.request import Request
+from headway.decoding.run_search import run_search
+from headway.kernels import dispatch
+from headway.kernels.dispatch import Precision
+from headway.model.transformer import Transformer
+
+pytestmark = pytest.mark.skipif(not dispatch.has_numba(), reason="The loop is a compiled kernel.")
+
+pieces = st.integers(4, 22)
+PRECISIONS: tuple[Precision, ...] = ("float32", "bfloat16", "int8")
+
+
+@st.composite
+def some_options(draw: st.DrawFn) -> SearchOptions:
+    beam_size = draw(st.integers(1, 5))
+    least = draw(st.integers(0, 3))
+    return SearchOptions(
+        beam_size,
+        draw(st.sampled_from([0.0, 0.6, 1.3])),
+        draw(st.integers(1, beam_size)),
+        length_form=draw(st.sampled_from(["gnmt", "plain"])),
+        max_length=draw(st.none() | st.integers(least, 7)),
+        min_length=least,
+        no_repeat_ngram=draw(st.integers(0, 3)),
+        patience=draw(st.sampled_from([0.5, 1.0, 2.0])),
+        repetition_penalty=draw(st.sampled_from([1.0, 1.3, 0.7])),
+    )
+
+
+requests_strategy = st.lists(
+    st.builds(
+        Request,
+        st.lists(pieces, max_size=6).map(lambda ids: [*ids, 3]),
+        st.integers(0, 9),
+        prefix=st.lists(pieces, max_size=3),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def results_of(batch: Batch, requests: list[Request], slots: int) -> dict[int, list[Hypothesis]]:
+    with torch.inference_mode():
+        return dict(run_search(batch, enumerate(requests), slots=slots))
+
+
+@settings(max_examples=120)
+@given(
+    options=some_options(),
+    requests=requests_strategy,
+    seed=st.integers(0, 20),
+    precision=st.sampled_from(PRECISIONS),
+    slots=st.integers(1, 4),
+)
+def test_hypotheses_and_scores_are_equal_in_all_bits(
+    build: Callable[..., Transformer],
+    options: SearchOptions,
+    requests: list[Request],
+    seed: int,
+    precision: Precision,
+    slots: int,
+) -> None:
+    engine = build_engine(build(seed), "packed", precision)
+    loop = build_batch(engine, options, slots)
+    if isinstance(loop, StepwiseBatch):  # a product is not a compiled kernel on this processor
+        assert precision != "float32"
+        assert not dispatch.multiplies_bfloat16()
+        return
+
+    stepwise = StepwiseBatch(engine, build_search(options), len(requests))
+
+    assert results_of(loop, requests, slots) == results_of(stepwise, requests, len(requests))
+
+
+def test_a_wide_beam_and_caches_that_grow(build: Callable[..., Transformer]) -> None:
+    engine = build_engine(build(3), "packed")
+    options = SearchOptions(19, 0.0, 7, max_length=150)
+    requests = [Request([5, 9, 11, 3], 150), Request([8] * 70 + [3], 140)]
+
+    loop = results_of(build_batch(engine, options, 2), requests, 2)
+
+    assert loop == results_of(StepwiseBatch(engine, build_search(options), 1), requests, 1)
+
+
+def test_a_batch_is_used_again(build: Callable[..., Transformer]) -> None:
+    engine = build_engine(build(1), "packed")
+    batch = build_batch(engine, SearchOptions(3, n_best=2), 2)
+    requests = [Request([5, 9, 3], 5), Request([7, 3], 9), Request([6, 6, 6, 6, 3], 3)]
+
+    first = results_of(batch, requests, 2)
+
+    assert results_of(batch, requests[::-1], 2) == {2 - n: best for n, best in first.items()}
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_nan_is_refused_as_by_the_searches(
+    build: Callable[..., Transformer], beam_size: int
+) -> None:
+    from headway.errors import HeadwayError
+
+    model = build(0)
+    with torch.no_grad():
+        model.decoder.layers[0].feed_forward.w_1.weight[0, 0] = np.nan
+    batch = build_batch(build_engine(model, "packed"), SearchOptions(beam_size), 1)
+    with pytest.raises(HeadwayError, match="not a number"):
+        results_of(batch, [Request([5, 3], 4)], 1)
+
+
+def test_other_engines_and_searches_have_no_loop(build: Callable[..., Transformer]) -> None:
+    model = build(0)
+    packed = build_engine(model, "packed")
+    assert isinstance(packed, PackedEngine)
+    assert not isinstance(build_batch(packed, SearchOptions(2), 1), StepwiseBatch)
+    for options in (SearchOptions(2, groups=2), SearchOptions(2, prefix_bias=0.5)):
+        assert isinstance(build_batch(packed, options, 1), StepwiseBatch)
+    reference = build_engine(model, "reference")
+    assert isinstance(build_batch(reference, SearchOptions(2), 1), StepwiseBatch)
