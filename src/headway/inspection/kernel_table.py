@@ -104,8 +104,9 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
                 one_epsilon=True,
                 one_kind=True,
             )
+            choices[stack] = choice
             yield stack, "", choice
-        whole = choice.by is dispatch.By.NUMBA_WHOLE
+        whole = choices["decoder layers"].by is dispatch.By.NUMBA_WHOLE
         compiled = choices["output"].by not in _NOT_COMPILED
         yield "search", "", dispatch.search_loop(whole=whole, compiled=compiled)
 

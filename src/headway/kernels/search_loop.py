@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from headway.kernels.arrays import Bools, Floats, Ints
 from headway.kernels.codegen.calls import call_at
-from headway.kernels.codegen.numba_compiler import compiled_exactly
+from headway.kernels.codegen.numba_compiler import compiled_exactly, inlined
 
 Doubles = NDArray[np.float64]
 
@@ -196,7 +196,7 @@ def search_until_end(
             return SENTENCE_ENDED
 
 
-@compiled_exactly
+@inlined
 def _list_rows(sentences: Sentences, copies: int, rows: Ints, slots: Ints) -> int:
     """Write the rows of live hypotheses, ascending, and their slots; return their number."""
     count = 0
@@ -209,7 +209,7 @@ def _list_rows(sentences: Sentences, copies: int, rows: Ints, slots: Ints) -> in
     return count
 
 
-@compiled_exactly
+@inlined
 def _embed(model: Model, sentences: Sentences, start: int, row: int, x: Floats, i: int) -> None:
     """Embed the newest piece of a row, at its position, into row i of x."""
     copies = sentences.log_probs.shape[1]
@@ -220,7 +220,7 @@ def _embed(model: Model, sentences: Sentences, start: int, row: int, x: Floats, 
         x[i, c] = model.table[piece, c] * model.scale + model.positions[step, c]
 
 
-@compiled_exactly
+@inlined
 def _only_choice(sentences: Sentences, slot: int, end: int) -> int:
     """Return the only piece that may follow in a slot; -1 if several may."""
     step = sentences.steps[slot]
@@ -229,7 +229,7 @@ def _only_choice(sentences: Sentences, slot: int, end: int) -> int:
     return end if step >= sentences.max_lengths[slot] else -1
 
 
-@compiled_exactly
+@inlined
 def _penalize(sentences: Sentences, rows: Ints, penalty: np.float32, logits: Floats) -> None:
     """Make pieces that were chosen before less probable, each once."""
     copies = sentences.log_probs.shape[1]
@@ -245,7 +245,7 @@ def _penalize(sentences: Sentences, rows: Ints, penalty: np.float32, logits: Flo
                 logits[i, ids[place]] = before / penalty if before > 0 else before * penalty
 
 
-@compiled_exactly
+@inlined
 def _find_best(
     calls: Calls,
     sentences: Sentences,
@@ -288,7 +288,7 @@ def _find_best(
         call_at(calls.best_pieces, (logits[one], never[:size], values[one], pieces[one], sums[one]))
 
 
-@compiled_exactly
+@inlined
 def _finish(
     finished: Finished,
     slot: int,
@@ -317,7 +317,7 @@ def _finish(
     finished.facts[slot, place, 2] = complete
 
 
-@compiled_exactly
+@inlined
 def _worst_of(finished: Finished, slot: int) -> int:
     """Return the place of the worst hypothesis of a slot that has as many as it keeps."""
     worst, scores, facts = 0, finished.scores, finished.facts
@@ -329,7 +329,7 @@ def _worst_of(finished: Finished, slot: int) -> int:
     return worst
 
 
-@compiled_exactly
+@inlined
 def _take_best(
     sentences: Sentences, finished: Finished, rules: Rules, slot: int, total: float, piece: int
 ) -> None:
@@ -348,7 +348,7 @@ def _take_best(
     _finish(finished, slot, sentences.ids[slot], 0, step, log_prob, score, complete)
 
 
-@compiled_exactly
+@inlined
 def _extend(
     caches: Caches,
     sentences: Sentences,
@@ -409,7 +409,7 @@ def _extend(
         sentences.at_work[slot] = top / rules.penalties[step + 1] > worst
 
 
-@compiled_exactly
+@inlined
 def _reorder(
     caches: Caches,
     ids: NDArray[np.int32],

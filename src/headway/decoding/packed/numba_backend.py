@@ -204,19 +204,28 @@ class FusedDecoder:
 
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
-        """The arguments of `decode_rows` that are the same at every step."""
+        """The arguments of `decode_rows` that are the same at every step; compiles its callees."""
         return (
             self.weights, self.weight_addresses, self._calls(), self.num_heads, self.d_ff,
             self.gammas, self.betas, self.epsilon, self.pre,
         )  # fmt: skip
 
     def _calls(self) -> Ints:
-        """Return the addresses of the products' kernels, which are compiled at the first step."""
-        rows = np.empty((1, 1), np.float32)
-        *single, first, second = self.weights
-        products = [address_of(linear.project, rows, weight, False, rows) for weight in single]
-        network = address_of(linear.feed_forward, rows, first, second, self.d_ff, rows)
-        return np.array([*products, network], np.int64)
+        """Return the addresses of kernels for `decode_rows`."""
+        rows, ints = np.empty((1, 1), np.float32), np.empty(1, np.int64)
+        owners, cache = np.empty((1, 1), np.int32), np.empty((1, 1, 1), self.cache_dtype)
+        *single, first, second = self.first_weights
+        past = rows, ints, ints, owners, cache, cache, self.num_heads, rows
+        memory = rows, ints, ints, cache, cache, self.num_heads, rows
+        return np.array(
+            [
+                *(address_of(linear.project, rows, weight, False, rows) for weight in single),
+                address_of(linear.feed_forward, rows, first, second, self.d_ff, rows),
+                address_of(attention_step.attend_to_past, *past),
+                address_of(attention_step.attend_to_memory, *memory),
+            ],
+            np.int64,
+        )
 
 
 def caches_of(state: PackedState) -> tuple[tuple[Kept, Kept, Kept, Kept], Ints]:

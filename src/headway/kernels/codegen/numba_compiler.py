@@ -139,6 +139,14 @@ def compiled_exactly(function: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(function, set())
 
 
+def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile as a part of each caller, and with its freedom to reorder sums.
+
+    For a part of one kernel, which Numba would otherwise optimize by itself as well.
+    """
+    return numba.njit(function, inline="always")
+
+
 def _compiled(function: Callable[..., Any], freedom: set[str]) -> Callable[..., Any]:
     dispatcher: Any = numba.njit(
         function, nogil=True, fastmath=freedom or False, pipeline_class=PrivateCallees
