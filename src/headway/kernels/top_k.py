@@ -13,7 +13,6 @@ from numba import types
 from numpy.typing import NDArray
 
 from headway.kernels.arrays import Floats, Ints
-from headway.kernels.attention_vectors import exp
 from headway.kernels.codegen.numba_compiler import compiled
 from headway.kernels.codegen.vectors import (
     BIT,
@@ -51,6 +50,7 @@ def sharpen(
     tail, maxima = np.empty(_BLOCK, np.float32), np.empty(_num_maxima(size, group), np.float32)
     marks, ids = np.empty(_blocks_of(size), np.uint64), np.empty(most, np.int64)
     for i in range(logits.shape[0]):
+        _fill_tail(logits, i, tail)
         _find_maxima(logits, i, group, tail, maxima)
         best = _largest(maxima, maxima.size)
         near = margin
@@ -113,14 +113,17 @@ def best_pieces(logits: Floats, never: Ints, values: Floats, ids: Ints, totals: 
         for j in range(never.size):
             excluded[j] = logits[i, never[j]]
             logits[i, never[j]] = np.float32(-np.inf)
+        _fill_tail(logits, i, tail)
         _find_maxima(logits, i, group, tail, maxima)
         top, bound = _top_and_bound(maxima, count)
-        for number in excluded:
-            top = max(top, number)
-        total = _sum_powers(logits, i, top, tail, sums)
-        for number in excluded:
-            total = _plus(total, exp(number - top))
-        totals[i] = top + np.log(total)
+        for j in range(never.size - 1, -1, -1):  # backwards, because a piece may be there twice
+            top = max(top, excluded[j])
+            logits[i, never[j]] = excluded[j]
+        _fill_tail(logits, i, tail)
+        totals[i] = top + np.log(_sum_powers(logits, i, top, tail, sums))
+        for piece in never:
+            logits[i, piece] = np.float32(-np.inf)
+        _fill_tail(logits, i, tail)
         _mark(logits, i, group, maxima, bound, tail, marks)
         if room:
             filled = _sort_marked(logits[i], marks, words, spare, places, values[i], ids[i])
@@ -157,10 +160,20 @@ def _num_maxima(size: int, group: int) -> int:
 
 
 @compiled
+def _fill_tail(logits: Floats, i: int, tail: Floats) -> None:
+    """Copy the numbers of a row after its last whole block, filled up with -inf."""
+    size = logits.shape[1]
+    whole = size - size % _BLOCK
+    if whole < size:
+        for j in range(_BLOCK):
+            tail[j] = logits[i, whole + j] if whole + j < size else np.float32(-np.inf)
+
+
+@compiled
 def _find_maxima(logits: Floats, i: int, group: int, tail: Floats, maxima: Floats) -> None:
     """Write the largest numbers of each group of a row, leaving out NaN; -inf for none.
 
-    tail: gets the numbers after the last whole block, filled up with -inf.
+    tail: of `_fill_tail`.
     """
     size = logits.shape[1]
     whole = size - size % _BLOCK
@@ -169,8 +182,6 @@ def _find_maxima(logits: Floats, i: int, group: int, tail: Floats, maxima: Float
         _find_group_maxima(logits, i * size + first, min(group, whole - first), maxima, place)
         place += LANES
     if whole < size:
-        for j in range(_BLOCK):
-            tail[j] = logits[i, whole + j] if whole + j < size else np.float32(-np.inf)
         _find_group_maxima(tail, 0, _BLOCK, maxima, place)
 
 
@@ -352,12 +363,6 @@ def _reverse_negative(bits: Value) -> Value:
 def _lowest_bit(code: Code, word: Value) -> Value:
     """Return the place of the lowest bit of a word that is not zero."""
     return code.call("llvm.cttz.i64", WORD, word, code.constant(1, BIT))
-
-
-@generated(types.float32)
-def _plus(code: Code, a: Value, b: Value) -> Value:
-    """Return a + b, rounded by itself."""
-    return code.exact_add(a, b)
 
 
 @generated(types.void)

@@ -219,8 +219,8 @@ def test_sentences_that_are_read_a_few_at_a_time_are_the_same_bits(
     in_parts = PackedEngine(tiny, NumbaBackend(precision))
     assert in_parts.pieces_together == 7
     read: list[int] = []
-    encoder = in_parts.encoder
-    in_parts.encoder = lambda x, starts: read.append(len(x)) or encoder(x, starts)  # type: ignore
+    encode = in_parts.whole_encoder
+    in_parts.whole_encoder = lambda ids, starts: read.append(len(ids)) or encode(ids, starts)  # type: ignore
 
     logits = []
     for engine in (at_once, in_parts):
