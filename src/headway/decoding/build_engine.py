@@ -60,11 +60,13 @@ def build_engine(
 def _choose(model: Transformer, precision: PrecisionName) -> Precision:
     if precision != "auto":
         return precision
-    from headway.decoding.precision import fastest
+    from headway.decoding.precision import DecoderSize, fastest
 
-    device = model.output_projection.weight.device
+    output = model.output_projection.weight
     d_ff, d_model = model.get_parameter("decoder.layers.0.feed_forward.w_1.weight").shape
-    return fastest(device, d_model, d_ff)
+    return fastest(
+        output.device, DecoderSize(len(model.decoder.layers), d_model, d_ff, len(output))
+    )
 
 
 def computed_by(engine: Engine) -> str:

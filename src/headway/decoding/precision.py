@@ -7,7 +7,8 @@ import contextlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import cast
+from functools import partial
+from typing import NamedTuple, cast
 
 import torch
 from torch import nn
@@ -19,51 +20,81 @@ from headway.kernels.dispatch import Precision
 from headway.runtime.cached_benchmark import measured_once
 from headway.runtime.devices import processor
 
-_ROWS = 64
-_GENERATION = 8  # of the kernels; raised to measure again after they change
-_SECONDS = 0.02
+_ROWS = 1, 64  # one sentence by itself, and many
+_OUTPUTS = 2**13  # the most rows of the vocabulary that are multiplied; time is proportional
+_GENERATION = 9  # of the kernels; raised to measure again after they change
+_SECONDS = 0.01
 _WORTH = 1.1  # a more exact precision may take this many times the least
 
 
-def fastest(device: torch.device, d_model: int, d_ff: int) -> Precision:
-    """Return the precision that multiplies matrices of this size fastest on this machine.
+class DecoderSize(NamedTuple):
+    """The sizes that decide how long a step of a decoder takes."""
+
+    num_layers: int
+    d_model: int
+    d_ff: int
+    vocabulary: int
+
+    def products_of_layers(self) -> float:
+        """Return the number of products from d_model to d_ff with the weights of all layers."""
+        # A step computes w_q, w_k, w_v and w_o of self-attention, w_q and w_o of cross-attention.
+        in_attention = 6 * self.d_model / self.d_ff
+        return self.num_layers * (in_attention + 2)
+
+
+def fastest(device: torch.device, size: DecoderSize) -> Precision:
+    """Return the precision that multiplies the matrices of this decoder fastest on this machine.
 
     Only those count whose translations score as those of float32 do (`dispatch.scores_as_float32`).
     If several take nearly the same time, it is the most exact: bfloat16 and int8 change a few
     translations of a hundred. Measurements are kept in the user's cache folder, by processor,
-    versions, kernels and size. If it cannot be written, each call measures again.
+    versions, kernels and sizes. If it cannot be written, each call measures again.
     """
-    candidates = _candidates(device, d_model * d_ff)
+    candidates = _candidates(device, size.d_model * size.d_ff)
     if len(candidates) == 1:
         return candidates[0]
     backend = f"{choose_backend(device, 'float32').name}, {_GENERATION}"
-    key = "|".join([processor(device), torch.__version__, backend, f"{d_model}x{d_ff}"])
-    precision = measured_once(key, candidates, lambda: _measure(device, d_model, d_ff, candidates))
+    key = "|".join([processor(device), torch.__version__, backend, "x".join(map(str, size))])
+    precision = measured_once(key, candidates, lambda: _measure(device, size, candidates))
     return cast(Precision, precision)
 
 
 def _candidates(device: torch.device, weights: int) -> list[Precision]:
-    """Return the precisions to choose from, the most exact first; weights: of a product."""
+    """Return the precisions to choose from, the most exact first; weights: of a product.
+
+    float32 is none if bfloat16 is one, because that reads half as many bytes and multiplies twice
+    as many numbers in an instruction. So its kernels need not be compiled to be measured.
+    """
     names: list[Precision] = ["float32", "bfloat16", "int8"]
-    return [name for name in names if dispatch.scores_as_float32(name, device, weights)]
+    names = [name for name in names if dispatch.scores_as_float32(name, device, weights)]
+    return names[1:] if "bfloat16" in names else names
 
 
-def _measure(
-    device: torch.device, d_model: int, d_ff: int, candidates: Sequence[Precision]
-) -> Precision:
-    """Time precisions, the most exact first, in turns: a disturbance affects each of them."""
-    projection = Projection.of(nn.Linear(d_model, d_ff, device=device))
-    rows = torch.randn(_ROWS, d_model, device=device)
-    seconds: dict[Precision, float] = {}
+def _measure(device: torch.device, size: DecoderSize, candidates: Sequence[Precision]) -> Precision:
+    """Time precisions, the most exact first, in turns: a disturbance affects each of them.
+
+    The time of a step is that of its products, and counts for one row as much as for many: it is
+    the geometric mean.
+    """
+    layer = Projection.of(nn.Linear(size.d_model, size.d_ff, device=device))
+    outputs = min(size.vocabulary, _OUTPUTS)
+    output = Projection.of(nn.Linear(size.d_model, outputs, device=device))
+    shares = size.vocabulary / outputs
+    seconds = dict.fromkeys(candidates, math.inf)
     for _ in range(3):
         for precision in candidates:
             backend = choose_backend(device, precision)
-            multiply, x = backend.linear(projection), backend.array(rows)
-            with _one_thread():  # as in the processes that translate a file
-                taken = _seconds(lambda multiply=multiply, x=x: multiply(x), device)
-            seconds[precision] = min(taken, seconds.get(precision, taken))
+            multiply, choose = backend.linear(layer), backend.output(output)
+            mean = 1.0
+            for rows in _ROWS:
+                x = backend.array(torch.randn(rows, size.d_model, device=device))
+                with _one_thread():  # as in the threads that translate a file
+                    in_layers = size.products_of_layers() * _seconds(partial(multiply, x), device)
+                    in_output = shares * _seconds(partial(choose, x), device)
+                mean *= (in_layers + in_output) ** (1 / len(_ROWS))
+            seconds[precision] = min(mean, seconds[precision])
     least = min(seconds.values())
-    return next(name for name in candidates if seconds.get(name, math.inf) <= _WORTH * least)
+    return next(name for name in candidates if seconds[name] <= _WORTH * least)
 
 
 @contextlib.contextmanager

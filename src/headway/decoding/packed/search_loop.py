@@ -1,6 +1,7 @@
 """A batch whose searches run in the compiled loop, `headway.kernels.search_loop`."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from headway.kernels.decoder_step import decode_rows
 from headway.kernels.linear import project
 from headway.kernels.top_k import best_pieces, sharpen
 
-_ROOM = 64  # pieces of a translation, at first
+_ROOM = 256  # pieces of a translation, at first; memory is allocated when it is first written
 
 
 class CompiledLoop:
@@ -173,6 +174,7 @@ class CompiledBatch:
         ]
 
 
+@lru_cache(16)
 def _penalties(options: SearchOptions, pieces: int) -> NDArray[np.float64]:
     """Return the length penalty of 0 to `pieces` pieces; an empty translation has the end symbol.
 
