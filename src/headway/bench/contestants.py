@@ -53,8 +53,7 @@ class Contestant:
         self._warm_up = warm_up
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        # Not a daemon, because a daemon may not start the worker processes of a translator. It ends
-        # with the connection.
+        # Not a daemon: it ends with the connection.
         self._process = context.Process(target=_serve, args=(theirs, prepare, arguments))
         self._process.start()
         theirs.close()

@@ -228,10 +228,7 @@ def _measure(
 
 
 def _measure_refill(field: Field, row: Row, rounds: int) -> Refill:
-    """Measure the best configuration again, with and without refill, in both orders.
-
-    With one worker, because workers with refill live on between calls and others are restarted.
-    """
+    """Measure the best configuration with one worker, with and without refill, in both orders."""
     entrant, job = row.configuration.entrant, replace(row.configuration.job, workers=1)
     ways = {
         (refill, longest_first): Configuration(

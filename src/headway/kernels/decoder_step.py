@@ -14,7 +14,7 @@ Caches = tuple[Numbers, Numbers, Numbers, Numbers]
 """Keys and values of the past, keys and values of the memory; those of the first layer."""
 Weights = tuple[Words, Words, Words, Words, Words, Words]
 """w_qkv and w_o of self-attention, w_q and w_o of cross-attention, w_1 and w_2, as `project` takes
-them; those of the first layer, of any kind in int32."""
+them; those of the first layer, the bits of any kind in int32."""
 
 
 @compiled

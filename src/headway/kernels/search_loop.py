@@ -3,7 +3,7 @@
 `headway.decoding.greedy` and `headway.decoding.beam` are the readable forms of the same searches,
 and say why each decision is made. Hypotheses and their log-probabilities are equal in all bits
 (`tests/property/test_search_loop.py`): the products and sums are the same machine code, called by
-address, and the arithmetic here is done in the same order in float64.
+address, and the arithmetic here has the same order, in float64.
 """
 
 import math
@@ -33,7 +33,7 @@ class Model(NamedTuple):
     decoder: tuple[Any, ...]
     """The arguments of `decode_rows` from `weights` on."""
     output: NDArray[np.int32]
-    """The projection's weights, as `linear.project` takes them; of any kind in int32."""
+    """The projection's weights, as `linear.project` takes them; the bits of any kind in int32."""
     vocabulary: int
     """V."""
     exact_output: Floats
@@ -130,14 +130,14 @@ def search_until_end(
     Sentences that have ended are no longer at work, and the hypotheses are in `finished`.
     """
     copies = sentences.log_probs.shape[1]
-    most = copies * np.count_nonzero(sentences.at_work)
-    rows, slots = np.empty(most, np.int64), np.empty(most, np.int64)
-    x = np.empty((most, model.table.shape[1]), np.float32)
-    logits = np.empty((most, model.vocabulary), np.float32)
+    room = copies * np.count_nonzero(sentences.at_work)
+    rows, slots = np.empty(room, np.int64), np.empty(room, np.int64)
+    x = np.empty((room, model.table.shape[1]), np.float32)
+    logits = np.empty((room, model.vocabulary), np.float32)
     width = 1 if rules.greedy else min(2 * copies, logits.shape[1])
-    values, pieces = np.empty((most, width), np.float32), np.empty((most, width), np.int64)
-    sums, forced = np.empty(most, np.float32), np.empty(most, np.int64)
-    totals = np.empty((most, width), np.float64)
+    values, pieces = np.empty((room, width), np.float32), np.empty((room, width), np.int64)
+    sums, forced = np.empty(room, np.float32), np.empty(room, np.int64)
+    totals = np.empty((room, width), np.float64)
     while True:
         count = _list_rows(sentences, copies, rows, slots)
         for i in range(count):
@@ -164,7 +164,7 @@ def search_until_end(
             forced[i] = _only_choice(sentences, slots[i], rules.end)
         if rules.repetition_penalty != np.float32(1.0):
             _penalize(sentences, rows[:count], rules.repetition_penalty, logits)
-        kept = np.empty(count, np.float32)
+        kept = np.empty(count, np.float32)  # because rules do not forbid the only choice
         for i in range(count):
             kept[i] = logits[i, max(forced[i], 0)]
         _find_best(calls, sentences, rules, rows[:count], logits, values, pieces, sums)

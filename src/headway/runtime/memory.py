@@ -110,7 +110,7 @@ def sparse(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size < _HUGE or not hasattr(mmap, "MADV_NOHUGEPAGE"):  # absent on other systems than Linux
         return np.empty(shape, dtype)
-    # Private to this process: by default, all workers would see what one of them writes.
+    # Private: by default, a forked process and its parent would see what the other writes.
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with contextlib.suppress(OSError):  # a system without huge pages
         memory.madvise(mmap.MADV_NOHUGEPAGE)

@@ -1,4 +1,7 @@
-"""The memory that this process holds, read from the system; without PyTorch, which is heavy."""
+"""The memory that this process holds, read from the system.
+
+Without PyTorch, whose memory must not count where it is not used.
+"""
 
 import sys
 from contextlib import suppress

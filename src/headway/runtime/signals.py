@@ -110,15 +110,6 @@ def interrupted_by_termination() -> Iterator[None]:
             signal.raise_signal(received[0])
 
 
-def leave_signals_to_parent() -> None:
-    """Ignore Ctrl-C in a worker process, and let SIGTERM end it.
-
-    The parent is interrupted, too, and ends the worker.
-    """
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 

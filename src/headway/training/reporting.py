@@ -99,7 +99,7 @@ class Reporter:
                 TimeElapsedColumn(),
                 _TimeLeft(),
                 console=self.console,
-                auto_refresh=False,  # with a drawing thread, validation could not fork
+                auto_refresh=False,  # drawn by `update`
             )
             self._bar.start()
             self._task = self._bar.add_task("", total=max_steps, loss="-", speed="-")

@@ -128,6 +128,7 @@ class CompiledBatch:
             self.finished.counts[slot] = 0
 
     def _make_room(self, pieces: int) -> None:
+        """Make room for translations of this many pieces, the end symbol included."""
         self.longest = max(pieces, self.longest)
         room = self.sentences.ids.shape[2]
         if pieces > room:
@@ -149,7 +150,7 @@ class CompiledBatch:
         while (reason := self._run()) == kernel.NEEDS_ROOM:
             self.state.make_room(self.state.owners.shape[1] + 1)
         if reason == kernel.NOT_A_NUMBER:
-            check_numbers(np.array([np.nan], np.float32))
+            check_numbers(np.array([np.nan], np.float32))  # raises the error of the other searches
         ended = (before & ~self.sentences.at_work).nonzero()[0].tolist()
         return [(slot, self._hypotheses(slot)) for slot in ended]
 
@@ -157,7 +158,7 @@ class CompiledBatch:
         return self.loop.run(self.state, self.longest, self.sentences, self.finished, self.rules)
 
     def _hypotheses(self, slot: int) -> list[Hypothesis]:
-        """Return the hypotheses of a slot that ended, best first, of equal ones the first."""
+        """Return the hypotheses of a slot that ended, best first, of equal ones the earlier."""
         count = min(int(self.finished.counts[slot]), self.options.n_best)
         in_order = sorted(
             zip(

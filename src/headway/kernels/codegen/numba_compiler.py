@@ -135,14 +135,14 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def compiled_exactly(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile likewise, with every operation rounded by itself in the order that is written."""
+    """Compile as `compiled` does, but round each operation by itself, in the order written."""
     return _compiled(function, set())
 
 
 def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile as a part of each caller, and with its freedom to reorder sums.
+    """Compile as a part of each caller, with the caller's freedom to reorder sums.
 
-    For a part of one kernel, which Numba would otherwise optimize by itself as well.
+    For parts of a kernel: Numba would otherwise also optimize each of them by itself.
     """
     return numba.njit(function, inline="always")
 
