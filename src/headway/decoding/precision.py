@@ -3,10 +3,9 @@
 It is measured once and remembered.
 """
 
-import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple, cast
 
@@ -19,6 +18,7 @@ from headway.kernels import dispatch
 from headway.kernels.dispatch import Precision
 from headway.runtime.cached_benchmark import measured_once
 from headway.runtime.devices import processor
+from headway.runtime.openmp import one_thread
 
 _ROWS = 1, 64  # one sentence by itself, and many
 _OUTPUTS = 2**13  # the most rows of the vocabulary that are multiplied; time is proportional
@@ -88,24 +88,13 @@ def _measure(device: torch.device, size: DecoderSize, candidates: Sequence[Preci
             mean = 1.0
             for rows in _ROWS:
                 x = backend.array(torch.randn(rows, size.d_model, device=device))
-                with _one_thread():  # as in the threads that translate a file
+                with one_thread():  # as in the threads that translate a file
                     in_layers = size.products_of_layers() * _seconds(partial(multiply, x), device)
                     in_output = shares * _seconds(partial(choose, x), device)
                 mean *= (in_layers + in_output) ** (1 / len(_ROWS))
             seconds[precision] = min(mean, seconds[precision])
     least = min(seconds.values())
     return next(name for name in candidates if seconds[name] <= _WORTH * least)
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Let PyTorch compute with one thread, as the kernels do, so that times are comparable."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 @torch.inference_mode()

@@ -11,6 +11,7 @@ from headway.decoding.engine import Batch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
 from headway.decoding.run_search import run_search
+from headway.runtime.openmp import one_thread
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -73,11 +74,11 @@ def _run_in_threads(
     def work() -> None:
         nonlocal running
         try:
-            torch.set_num_threads(1)
-            for result in run(shared):
-                results.append(result)
-                if stop.is_set():
-                    break
+            with one_thread():
+                for result in run(shared):
+                    results.append(result)
+                    if stop.is_set():
+                        break
         except BaseException as error:  # raised in the calling thread
             errors.append(error)
         finally:
@@ -85,7 +86,6 @@ def _run_in_threads(
                 running -= 1
                 ended.notify()
 
-    cores = torch.get_num_threads()
     threads = [threading.Thread(target=work, daemon=True) for _ in range(workers)]
     for thread in threads:
         thread.start()
@@ -102,7 +102,6 @@ def _run_in_threads(
         stop.set()
         for thread in threads:
             thread.join()
-        torch.set_num_threads(cores)
 
 
 def _inferring(results: Iterator[T]) -> Iterator[T]:

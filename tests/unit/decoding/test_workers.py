@@ -17,6 +17,7 @@ from headway.decoding.request import Request
 from headway.decoding.workers import run_in_parallel, search_with_workers
 from headway.errors import DataError
 from headway.model.transformer import Transformer
+from headway.runtime.openmp import parallel_region
 
 
 def doubled(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -115,3 +116,23 @@ def test_a_caller_that_stops_early_leaves_no_thread() -> None:
 
     assert torch.get_num_threads() == threads
     assert threading.active_count() == running
+
+
+@pytest.mark.skipif(not parallel_region(), reason="PyTorch's threads are not GCC's.")
+def test_other_threads_of_the_caller_keep_their_number_of_threads() -> None:
+    numbers: list[int] = []
+
+    def starts_another(items: Iterable[int]) -> Iterator[int]:
+        for _ in items:
+            other = threading.Thread(target=lambda: numbers.append(torch.get_num_threads()))
+            other.start()
+            other.join()
+            yield torch.get_num_threads()
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        assert set(run_in_parallel(starts_another, range(6), 2)) == {1}
+    finally:
+        torch.set_num_threads(before)
+    assert set(numbers) == {3}
