@@ -17,6 +17,7 @@ from headway.decoding.options import SearchOptions
 from headway.decoding.packed.engine import PackedEngine
 from headway.decoding.request import Request
 from headway.decoding.run_search import run_search
+from headway.errors import ConfigError, HeadwayError
 from headway.kernels import dispatch
 from headway.kernels.dispatch import Precision
 from headway.model.transformer import Transformer
@@ -113,14 +114,21 @@ def test_a_batch_is_used_again(build: Callable[..., Transformer]) -> None:
 def test_nan_is_refused_as_by_the_searches(
     build: Callable[..., Transformer], beam_size: int
 ) -> None:
-    from headway.errors import HeadwayError
-
     model = build(0)
     with torch.no_grad():
         model.decoder.layers[0].feed_forward.w_1.weight[0, 0] = np.nan
     batch = build_batch(build_engine(model, "packed"), SearchOptions(beam_size), 1)
     with pytest.raises(HeadwayError, match="not a number"):
         results_of(batch, [Request([5, 3], 4)], 1)
+
+
+@pytest.mark.parametrize("piece", [-1, 10**6])
+def test_a_forced_piece_that_the_vocabulary_lacks_is_refused(
+    build: Callable[..., Transformer], piece: int
+) -> None:
+    batch = build_batch(build_engine(build(0), "packed"), SearchOptions(2), 1)
+    with pytest.raises(ConfigError, match="vocabulary has tokens 0 to"):
+        results_of(batch, [Request([5, 3], 4, prefix=[5, piece])], 1)
 
 
 def test_other_engines_and_searches_have_no_loop(build: Callable[..., Transformer]) -> None:

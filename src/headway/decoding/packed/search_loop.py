@@ -42,7 +42,8 @@ class CompiledLoop:
         product = output.rough if isinstance(output, SharpLoop) else output
         assert isinstance(product, LoopProduct)
         self.weight = product.weight
-        self.output = (self.weight.view(np.int32), product.num_outputs, *_exact(output))
+        self.vocabulary = product.num_outputs
+        self.output = (self.weight.view(np.int32), self.vocabulary, *_exact(output))
         self.calls: kernel.Calls | None = None
 
     def batch(
@@ -114,6 +115,9 @@ class CompiledBatch:
         """Encode these sentences into free slots, and begin their searches."""
         self.engine.encode(self.state, slots, [request.source_ids for request in requests])
         limited = [request.under(self.options) for request in requests]
+        forced = np.array([piece for request in limited for piece in request.prefix], np.int64)
+        if forced.size and not 0 <= forced.min() <= forced.max() < self.loop.vocabulary:
+            raise self.loop.embedding.unknown(forced)
         self._make_room(max(max(r.max_length, len(r.prefix)) for r in limited) + 1)
         self._make_room_for_prefixes(max(len(request.prefix) for request in limited))
         sentences = self.sentences
