@@ -115,6 +115,14 @@ class Cell:
     hopeless: list[Configuration] = field(default_factory=list)
     """Configurations that were far too slow on the first sentences to be measured."""
     refill: Refill | None = None
+    installed: str | None = None
+    """The precision that is chosen here unless a user asks for another."""
+
+    @property
+    def as_installed(self) -> Row | None:
+        """Return our fastest row in that precision, whether its scores are accepted or not."""
+        rows = (row for row in self.rows if row.configuration.ours)
+        return _fastest(r for r in rows if r.configuration.entrant.precision == self.installed)
 
     @property
     def ours(self) -> Row | None:
@@ -154,6 +162,12 @@ class Cell:
                 f"{self.title}: not measured, because the first sentences took many times as long "
                 f"as in another layout: {', '.join(map(str, self.hopeless))}."
             )
+        if (row := self.as_installed) is not None and self.ours is not None:
+            share = row.figures.rate / self.ours.figures.rate
+            notes.append(
+                f"{self.title}: as installed, in {self.installed}: {share:.2f} of the speed of our "
+                "best configuration."
+            )
         if cut := max(row.figures.cut for row in self.rows):
             notes.append(f"{self.title}: the output limit ended up to {cut} translations.")
         return notes
@@ -177,6 +191,7 @@ class Cell:
                 f"{side}_ms": row and row.milliseconds(),
                 f"{side}_memory_mb": row and _rounded(row.memory_mb, 1),
             }
+        result["as_installed"] = self.as_installed and self.as_installed.as_dict()
         result["fastest_peer"] = fastest and fastest.as_dict()
         result["ratio_to_fastest_peer"] = _rounded(_ratio(ours, fastest), 3)
         for score, digits in (("bleu", 3), ("chrf", 3), ("changed", 4)):

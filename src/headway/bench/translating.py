@@ -33,7 +33,7 @@ from headway.bench.our_translation import prepare_ours
 from headway.bench.quality import Judge
 from headway.bench.training import is_imitated
 from headway.bundle import Bundle, load_bundle
-from headway.decoding.build_engine import PrecisionName
+from headway.decoding.build_engine import PrecisionName, automatic_precision
 from headway.errors import ConfigError, suggest
 from headway.evaluation.metrics import check_metrics
 from headway.runtime.processor import num_cores
@@ -85,10 +85,14 @@ def compare_translation(
         if peers:
             _export(bundle, folder)
             entrants += _peer_entrants(cores)
+        installed = automatic_precision(bundle.model)
         field = Field(stack, find_bundle(model), folder, material.text)
         notes += field.start(entrants, needed=["float32", *precisions], say=say)
         cells = [
-            _measure(field, search, cell, material, rounds, cores, refill, tokenize, say)
+            replace(
+                _measure(field, search, cell, material, rounds, cores, refill, tokenize, say),
+                installed=installed,
+            )
             for search in beams
             for cell in _cells(batches)
         ]

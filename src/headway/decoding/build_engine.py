@@ -54,12 +54,12 @@ def build_engine(
             )
         return ReferenceEngine(model)
     device = model.output_projection.weight.device
-    return PackedEngine(model, choose_backend(device, _choose(model, precision)))
+    chosen = automatic_precision(model) if precision == "auto" else precision
+    return PackedEngine(model, choose_backend(device, chosen))
 
 
-def _choose(model: Transformer, precision: PrecisionName) -> Precision:
-    if precision != "auto":
-        return precision
+def automatic_precision(model: Transformer) -> Precision:
+    """Return the precision that "auto" is for a packed engine of this model."""
     from headway.decoding.precision import DecoderSize, fastest
 
     output = model.output_projection.weight

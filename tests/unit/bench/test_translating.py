@@ -151,6 +151,25 @@ def test_other_texts_are_shown_and_do_not_count(
     assert "With --reference their quality would decide." in notes
 
 
+@pytest.mark.parametrize(("precision", "rate"), [("float32", 50), ("int8", 100)])
+def test_the_row_as_installed_is_named(
+    bundle_path: Path,
+    source: Path,
+    pretended: type[Pretended],
+    monkeypatch: pytest.MonkeyPatch,
+    precision: str,
+    rate: int,
+) -> None:
+    monkeypatch.setattr(translating, "automatic_precision", lambda model: precision)
+    comparison = compare_translation(bundle_path, source=source, searches=["greedy"], batches=[64])
+
+    (cell,) = (cell.as_dict() for cell in comparison.cells)
+    assert cell["as_installed"]["precision"] == precision
+    assert (cell["as_installed"]["tokens_per_second"], cell["ours"]) == (rate, 50)
+    text = f"as installed, in {precision}: {rate / 50:.2f} of the speed of our best configuration."
+    assert any(text in note for note in comparison.all_notes())
+
+
 def test_with_references_a_peer_may_be_better_and_we_may_not(
     bundle_path: Path, source: Path, tmp_path: Path, pretended: type[Pretended]
 ) -> None:
