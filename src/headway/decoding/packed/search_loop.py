@@ -202,7 +202,7 @@ def _calls(model: kernel.Model, caches: kernel.Caches, weight: NDArray[Any]) -> 
 
     weight: of the projection to the vocabulary, in its own type.
     """
-    rows, numbers = np.zeros(1, np.int64), np.empty((1, 1), np.float32)
+    rows, numbers = np.zeros(1, np.int64), np.zeros((1, 1), np.float32)
     sharp = model.exact_output, model.exact_bias, model.margin, model.most
     return kernel.Calls(
         address_of(
@@ -211,5 +211,5 @@ def _calls(model: kernel.Model, caches: kernel.Caches, weight: NDArray[Any]) -> 
         ),
         address_of(project, numbers, weight, False, numbers),
         address_of(sharpen, numbers, *sharp, numbers) if model.most else 0,
-        address_of(best_pieces, numbers, rows, numbers, numbers.astype(np.int64), numbers[0]),
+        address_of(best_pieces, numbers, rows, numbers, rows[:, None], numbers[0]),
     )  # fmt: skip
