@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from headway.data.tokenizer import END_ID, START_ID
-from headway.decoding.build_search import build_search, search_all
+from headway.decoding.build_search import build_batch, search_all
 from headway.decoding.engine import Engine
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
@@ -74,8 +74,8 @@ def shuffled(engine: Engine[Any], options: SearchOptions, requests: list[Request
     """Search in some order with refill, not longest first; give back the order of the requests."""
     order = list(enumerate(requests))
     random.Random(slots).shuffle(order)
-    make = partial(build_search, options)
-    found = search_with_workers(engine, make, order, workers=1, slots=slots, max_tokens=10**6)
+    make = partial(build_batch, engine, options)
+    found = search_with_workers(make, order, workers=1, slots=slots, max_tokens=10**6)
     return [hypotheses for _, hypotheses in sorted(found, key=lambda result: result[0])]
 
 

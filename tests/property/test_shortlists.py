@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.attention import AttentionReader
 from headway.decoding.build_engine import build_engine
-from headway.decoding.build_search import build_search, search_all
+from headway.decoding.build_search import build_batch, build_search, search_all
 from headway.decoding.coverage import coverage_penalty
 from headway.decoding.engine import Engine
 from headway.decoding.ensemble import EnsembleEngine
@@ -166,8 +166,8 @@ def shuffled(engine: Engine[Any], options: SearchOptions, requests: list[Request
     """Search in some order with refill, not longest first; give back the order of the requests."""
     order = list(enumerate(requests))
     random.Random(slots).shuffle(order)
-    make = partial(build_search, options)
-    found = search_with_workers(engine, make, order, workers=1, slots=slots, max_tokens=10**6)
+    make = partial(build_batch, engine, options, lists=True)
+    found = search_with_workers(make, order, workers=1, slots=slots, max_tokens=10**6)
     return [hypotheses for _, hypotheses in sorted(found, key=lambda result: result[0])]
 
 

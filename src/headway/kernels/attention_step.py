@@ -1,6 +1,8 @@
 """Equation 1 for one query at a time (section 3.2.1)."""
 
+import functools
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,34 +19,30 @@ from headway.kernels.attention_vectors import (
     weigh_thirty_two,
 )
 from headway.kernels.codegen.bfloat16 import read, write
-from headway.kernels.codegen.numba_compiler import compiled
+from headway.kernels.codegen.calls import address_of, call_at
+from headway.kernels.codegen.numba_compiler import compiled, inlined
 from headway.kernels.codegen.vectors import LANES
 
 
-@compiled
-def _attend(
-    x: Floats,
-    i: int,
-    keys: Numbers,
-    values: Numbers,
-    places: Ints,
-    length: int,
-    num_heads: int,
-    weights: Floats,
-    out: Floats,
-) -> None:
-    """Compute equation 1 for one query, all heads: from row i of x to row i of out.
+def attend_at(keys: Numbers, values: Numbers, num_heads: int) -> int:
+    """Return the address of equation 1 for one query, for keys and values of these kinds.
 
-    x: (R, H * d_k or wider), the query first in each row. Key s is row places[s] of keys, (P, H *
-    d_k); values likewise. weights: (H, T), scratch, T a multiple of 16. out: (R, H * d_v).
+    keys: (…, H * d_k), float32 or bfloat16. values: (…, H * d_v), likewise. The address is an
+    argument of the kernels below, so that it is compiled once for all, and only in one form.
     """
-    d_k, d_v = keys.shape[1] // num_heads, values.shape[1] // num_heads
-    if length == 0:  # the loops below run at least once
-        out[i] = np.float32(0.0)
-    elif d_k % LANES == 0 and d_v % LANES == 0:
-        _attend_in_vectors(x, i, keys, values, places, length, num_heads, weights, out)
-    else:
-        _attend_in_numbers(x, i, keys, values, places, length, num_heads, weights, out)
+    d_k, d_v = keys.shape[-1] // num_heads, values.shape[-1] // num_heads
+    return _address_of_attend(d_k % LANES == 0 and d_v % LANES == 0, keys.dtype)
+
+
+@functools.cache
+def _address_of_attend(in_vectors: bool, dtype: np.dtype[Any]) -> int:
+    rows, kept, places = (
+        np.empty((1, 1), np.float32),
+        np.empty((1, 1), dtype),
+        np.empty(1, np.int64),
+    )
+    attend = _attend_in_vectors if in_vectors else _attend_in_numbers
+    return address_of(attend, rows, 0, kept, kept, places, 0, 1, rows, rows)
 
 
 @compiled
@@ -59,6 +57,15 @@ def _attend_in_vectors(
     weights: Floats,
     out: Floats,
 ) -> None:
+    """Compute equation 1 for one query, all heads: from row i of x to row i of out.
+
+    x: (R, H * d_k or wider), the query first in each row. Key s is row places[s] of keys, (P, H *
+    d_k); values likewise. weights: (H, T), scratch, T a multiple of 16. out: (R, H * d_v). d_k and
+    d_v are multiples of 16.
+    """
+    if length == 0:  # the loops below run at least once
+        _clear(out, i)
+        return
     key_width, value_width, room = keys.shape[1], values.shape[1], weights.shape[1]
     d_k, d_v = key_width // num_heads, value_width // num_heads
     scale = np.float32(1.0 / math.sqrt(d_k))
@@ -99,6 +106,10 @@ def _attend_in_numbers(
     weights: Floats,
     out: Floats,
 ) -> None:
+    """Compute the same, for any d_k and d_v."""
+    if length == 0:  # the sum of the weights would be 0
+        _clear(out, i)
+        return
     d_k, d_v = keys.shape[1] // num_heads, values.shape[1] // num_heads
     scale = np.float32(1.0 / math.sqrt(d_k))
     for h in range(num_heads):
@@ -121,6 +132,12 @@ def _attend_in_numbers(
             out[i, c] = mixed * inverse
 
 
+@inlined
+def _clear(out: Floats, i: int) -> None:
+    for c in range(out.shape[1]):
+        out[i, c] = np.float32(0.0)
+
+
 @compiled
 def _keep(rows: Floats, i: int, first: int, cache: Numbers, place: int) -> None:
     """Copy numbers of row i, from column `first` on, to a place of a cache, (P, H * d)."""
@@ -130,7 +147,7 @@ def _keep(rows: Floats, i: int, first: int, cache: Numbers, place: int) -> None:
         write(line, c, part[c])
 
 
-@compiled
+@inlined
 def _scratch_for(num_heads: int, length: int) -> tuple[Floats, Ints]:
     """Return memory for the weights and the places of `length` keys, a multiple of 16.
 
@@ -148,6 +165,7 @@ def attend_to_past(
     owners: NDArray[np.int32],
     keys: Numbers,
     values: Numbers,
+    attend: int,
     num_heads: int,
     out: Floats,
 ) -> None:
@@ -155,7 +173,8 @@ def attend_to_past(
 
     qkv: (R, H * (2 d_k + d_v)). rows: the row of the caches of each. lengths: positions that a row
     of the caches had before. owners[r, s]: the row that holds position s of row r's past, because
-    a hypothesis shares the past of its parents. keys, values: (rows, T, H * d). out: (R, H * d_v).
+    a hypothesis shares the past of its parents. keys, values: (rows, T, H * d). attend: of
+    `attend_at`. out: (R, H * d_v).
     """
     count, room, width = keys.shape
     keys = keys.reshape(count * room, width)
@@ -169,7 +188,7 @@ def attend_to_past(
         owners[row, length] = row
         for s in range(length + 1):
             places[s] = owners[row, s] * room + s
-        _attend(qkv, i, keys, values, places, length + 1, num_heads, weights, out)
+        call_at(attend, (qkv, i, keys, values, places, length + 1, num_heads, weights, out))
 
 
 @compiled
@@ -193,13 +212,14 @@ def attend_to_memory(
     lengths: Ints,
     keys: Numbers,
     values: Numbers,
+    attend: int,
     num_heads: int,
     out: Floats,
 ) -> None:
     """Attend to the memory of each row's sentence.
 
     q: (R, H * d_k). slots: the sentence of each row. lengths: source pieces of each slot. keys,
-    values: (slots, S, H * d). out: (R, H * d_v).
+    values: (slots, S, H * d). attend: of `attend_at`. out: (R, H * d_v).
     """
     count, room, width = keys.shape
     keys = keys.reshape(count * room, width)
@@ -213,16 +233,23 @@ def attend_to_memory(
             first, last = slots[i + 1] * room, slots[i + 1] * room + lengths[slots[i + 1]]
             prefetch_all(keys, first * width, last * width)
             prefetch_all(values, first * values.shape[1], last * values.shape[1])
-        _attend(q, i, keys, values, places, lengths[slot], num_heads, weights, out)
+        call_at(attend, (q, i, keys, values, places, lengths[slot], num_heads, weights, out))
 
 
 @compiled
 def attend_to_source(
-    qkv: Floats, starts: Ints, keys: Floats, values: Floats, num_heads: int, out: Floats
+    qkv: Floats,
+    starts: Ints,
+    keys: Floats,
+    values: Floats,
+    attend: int,
+    num_heads: int,
+    out: Floats,
 ) -> None:
     """Attend from each source piece to its sentence, which is pieces starts[b] to starts[b + 1].
 
-    qkv: (N, H * (2 d_k + d_v)). keys, values: (longest, H * d), scratch. out: (N, H * d_v).
+    qkv: (N, H * (2 d_k + d_v)). keys, values: (longest, H * d), scratch. attend: of `attend_at`.
+    out: (N, H * d_v).
     """
     room, width = keys.shape
     weights, places = _scratch_for(num_heads, room)
@@ -234,4 +261,4 @@ def attend_to_source(
             _keep(qkv, row, 2 * width, values, row - starts[b])
         length = starts[b + 1] - starts[b]
         for row in range(starts[b], starts[b + 1]):
-            _attend(qkv, row, keys, values, places, length, num_heads, weights, out)
+            call_at(attend, (qkv, row, keys, values, places, length, num_heads, weights, out))

@@ -70,9 +70,10 @@ def decode_rows(
     The sums are those of one call for each operation. One call saves the way into each call and
     back, which for a few rows takes longer than the sums. x: (R, d_model), embedded; the result
     overwrites it. cache_addresses, (4, layers), and weight_addresses, (6, layers), say where those
-    of each layer are (`addresses_of`). calls: the addresses of `linear.project` for the first four
-    kinds of weights, of `linear.feed_forward`, and of both kinds of attention, (7,). gammas and
-    betas: one row for each sub-layer and, with pre-norm, one for the closing norm.
+    of each layer are (`addresses_of`). calls: the addresses of `linear.product_with` for the
+    first four kinds of weights, of `linear.network_with`, of both kinds of attention, and of
+    `attention_step.attend_at`, (8,). gammas and betas: one row for each sub-layer and, with
+    pre-norm, one for the closing norm.
     """
     past_keys, past_values, memory_keys, memory_values = caches
     w_qkv, w_o, w_q, w_memory, w_1, w_2 = weights
@@ -97,13 +98,13 @@ def decode_rows(
         at, weight_at = cache_addresses[:, layer], weight_addresses[:, layer]
         call_at(calls[0], (x, array_at(w_qkv, weight_at[0]), False, qkv))
         keys, values = array_at(past_keys, at[0]), array_at(past_values, at[1])
-        call_at(calls[5], (qkv, rows, lengths, owners, keys, values, num_heads, heads))
+        call_at(calls[5], (qkv, rows, lengths, owners, keys, values, calls[7], num_heads, heads))
         call_at(calls[1], (heads, array_at(w_o, weight_at[1]), False, y))
         add_norm(base, y, gammas[norm], betas[norm], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
         call_at(calls[2], (x, array_at(w_q, weight_at[2]), False, q))
         keys, values = array_at(memory_keys, at[2]), array_at(memory_values, at[3])
-        call_at(calls[6], (q, slots, source_lengths, keys, values, num_heads, heads))
+        call_at(calls[6], (q, slots, source_lengths, keys, values, calls[7], num_heads, heads))
         call_at(calls[3], (heads, array_at(w_memory, weight_at[3]), False, y))
         add_norm(base, y, gammas[norm + 1], betas[norm + 1], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)

@@ -40,12 +40,12 @@ def encode_rows(
 
     Sentence b is ids starts[b] to starts[b + 1], (N,). table: (V, d_model). positions: as many as
     the longest sentence has pieces, or more, (T, d_model). weight_addresses, (4, layers), say where
-    the weights of each layer are (`addresses_of`). calls: the addresses of `linear.project` for
-    w_qkv, w_o and the memory in their own types, of `linear.feed_forward`,
-    `attention_step.attend_to_source` and `decoder_step.add_norm`, (6,). So the bits are those of
-    one call for each operation. d_keys and d_values: of all heads. gammas and betas: one row for
-    each sub-layer and, with pre-norm, one for the closing norm. keys_values: the result, (N, width
-    of all decoder layers).
+    the weights of each layer are (`addresses_of`). calls: the addresses of `linear.product_with`
+    for w_qkv, w_o and the memory in their own types, of `linear.network_with`,
+    `attention_step.attend_to_source`, `decoder_step.add_norm` and `attention_step.attend_at`, (7,).
+    So the bits are those of one call for each operation. d_keys and d_values: of all heads. gammas
+    and betas: one row for each sub-layer and, with pre-norm, one for the closing norm. keys_values:
+    the result, (N, width of all decoder layers).
     """
     w_qkv, w_o, w_1, w_2, w_memory = weights
     count, d_model = ids.size, table.shape[1]
@@ -75,7 +75,7 @@ def encode_rows(
         norm = 1
     for layer in range(weight_addresses.shape[1]):
         call_at(calls[0], (x, array_at(w_qkv, weight_addresses[0, layer]), False, qkv))
-        call_at(calls[4], (qkv, starts, keys, values, num_heads, heads))
+        call_at(calls[4], (qkv, starts, keys, values, calls[6], num_heads, heads))
         call_at(calls[1], (heads, array_at(w_o, weight_addresses[1, layer]), False, y))
         call_at(calls[5], (base, y, gammas[norm], betas[norm], epsilon, total, x))
         if pre:

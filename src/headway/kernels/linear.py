@@ -20,6 +20,7 @@ from headway.kernels.quantized_linear import bytes_for
 
 _BYTES = ir.VectorType(ir.IntType(8), LANES)
 _NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)  # only bytes have them
+_YES, _NO = np.True_, np.False_  # Numba would compile once more for each of True and False
 
 
 @compiled
@@ -87,7 +88,6 @@ def _round_to_bytes(
     code.repeat(count, LANES, write)
 
 
-@compiled
 def project(x: Floats, weight: Words, relu: bool, y: Floats) -> None:
     """Compute y = x weight + bias, then ReLU if asked, with weights of any kind.
 
@@ -95,53 +95,28 @@ def project(x: Floats, weight: Words, relu: bool, y: Floats) -> None:
     `in_pair_blocks` or `in_byte_blocks`, which include the biases. y: (R, out). Sums are in
     float32, those of bytes exact.
     """
-    _project(x, weight, relu, y)
+    product_with(weight)(x, weight, relu, y)
 
 
-@compiled
 def feed_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats) -> None:
     """Compute y = max(0, x w_1 + b_1) w_2 + b_2, equation 2, as `project` computes each half.
 
     In bfloat16, the first half writes its result in the layout of the second half's input.
     """
-    _feed_forward(x, w_1, w_2, d_ff, y)
+    network_with(w_1, w_2)(x, w_1, w_2, d_ff, y)
 
 
-# Numba wants the same annotations in an overload and in its implementations.
-def _feed_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats) -> None:
-    raise NotImplementedError
+def product_with(weight: Words) -> Any:
+    """Return the kernel of `project` for weights of this kind."""
+    if weight.dtype == np.float32:
+        return project_floats
+    return project_pairs if weight.dtype == np.uint32 else project_bytes
 
 
-@overload(_feed_forward)
-def _choose_feed_forward(x: Any, w_1: Any, w_2: Any, d_ff: Any, y: Any) -> Callable[..., None]:
-    if w_1.dtype == types.uint32 and w_2.dtype == types.uint32:
-        return _feed_pairs_forward
-    return _feed_floats_forward
-
-
-def _feed_floats_forward(x: Any, w_1: Any, w_2: Any, d_ff: Any, y: Any) -> None:
-    hidden = np.empty((x.shape[0], d_ff), np.float32)
-    project(x, w_1, True, hidden)
-    project(hidden, w_2, False, y)
-
-
-def _feed_pairs_forward(x: Any, w_1: Any, w_2: Any, d_ff: Any, y: Any) -> None:
-    rows = x.shape[0]
-    hidden = room_for_pairs(rows, d_ff)
-    packing.multiply(in_pairs(x), w_1, _NO_STEPS, _NO_ZEROS, True, hidden[:rows])
-    fill_up(hidden, rows, d_ff)  # infinity times a weight of 0 would be NaN
-    packing.multiply(hidden, w_2, _NO_STEPS, _NO_ZEROS, False, y)
-
-
-def _project(x: Floats, weight: Words, relu: bool, y: Floats) -> None:
-    raise NotImplementedError
-
-
-@overload(_project)
-def _choose_product(x: Any, weight: Any, relu: Any, y: Any) -> Callable[..., None]:
-    if isinstance(weight.dtype, types.Float):
-        return _project_floats
-    return _project_pairs if weight.dtype == types.uint32 else _project_bytes
+def network_with(w_1: Words, w_2: Words) -> Any:
+    """Return the kernel of `feed_forward` for weights of these kinds."""
+    pairs = w_1.dtype == np.uint32 and w_2.dtype == np.uint32
+    return feed_pairs_forward if pairs else feed_floats_forward
 
 
 def _project_floats(x: Any, weight: Any, relu: Any, y: Any) -> None:
@@ -159,3 +134,37 @@ def _project_bytes(x: Any, weight: Any, relu: Any, y: Any) -> None:
     row_steps, zeros = np.empty(rows, np.float32), np.empty(rows, np.int32)
     quantize_ranges(x, whole, row_steps, zeros)
     packing.multiply(whole.view(np.int32), weight, row_steps, zeros, relu, y)
+
+
+project_floats, project_pairs = compiled(_project_floats), compiled(_project_pairs)
+project_bytes = compiled(_project_bytes)
+
+
+# Numba wants the same annotations in an overload and in its implementations.
+def _project(x: Any, weight: Any, relu: Any, y: Any) -> None:
+    raise NotImplementedError
+
+
+@overload(_project)
+def _choose_product(x: Any, weight: Any, relu: Any, y: Any) -> Callable[..., None]:
+    if isinstance(weight.dtype, types.Float):
+        return _project_floats
+    return _project_pairs if weight.dtype == types.uint32 else _project_bytes
+
+
+@compiled
+def feed_floats_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats) -> None:
+    """Compute equation 2 by way of float32, with weights of any kinds."""
+    hidden = np.empty((x.shape[0], d_ff), np.float32)
+    _project(x, w_1, _YES, hidden)
+    _project(hidden, w_2, _NO, y)
+
+
+@compiled
+def feed_pairs_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats) -> None:
+    """Compute equation 2 with weights in bfloat16."""
+    rows = x.shape[0]
+    hidden = room_for_pairs(rows, d_ff)
+    packing.multiply(in_pairs(x), w_1, _NO_STEPS, _NO_ZEROS, _YES, hidden[:rows])
+    fill_up(hidden, rows, d_ff)  # infinity times a weight of 0 would be NaN
+    packing.multiply(hidden, w_2, _NO_STEPS, _NO_ZEROS, _NO, y)

@@ -129,168 +129,228 @@ def search_until_end(
 
     Sentences that have ended are no longer at work, and the hypotheses are in `finished`.
     """
-    copies = sentences.log_probs.shape[1]
-    room = copies * np.count_nonzero(sentences.at_work)
+    # The parts of the loop take arrays: each use of a tuple is compiled as a copy of all its words.
+    table, scale, positions, decoder, output, vocabulary, exact, exact_bias, margin, most = model
+    decode_at, project_at, sharpen_at, best_at = calls
+    past_lengths, owners, source_lengths, first_caches, cache_addresses = caches
+    at_work, steps, max_lengths, prefix_lengths, prefixes, log_probs, ids = sentences
+    kept_ids, scores, facts, counts = finished
+    (
+        greedy, penalties, finished_needed, drops_hopeless,
+        min_length, no_repeat_ngram, repetition_penalty, never, start, end,
+    ) = rules  # fmt: skip
+    copies, room = log_probs.shape[1], 0
+    for slot in range(at_work.size):
+        if at_work[slot]:
+            room += copies
     rows, slots = np.empty(room, np.int64), np.empty(room, np.int64)
-    x = np.empty((room, model.table.shape[1]), np.float32)
-    logits = np.empty((room, model.vocabulary), np.float32)
-    width = 1 if rules.greedy else min(2 * copies, logits.shape[1])
+    x = np.empty((room, table.shape[1]), np.float32)
+    logits = np.empty((room, vocabulary), np.float32)
+    width = 1 if greedy else min(2 * copies, vocabulary)
     values, pieces = np.empty((room, width), np.float32), np.empty((room, width), np.int64)
-    sums, forced = np.empty(room, np.float32), np.empty(room, np.int64)
-    totals = np.empty((room, width), np.float64)
+    sums, kept = np.empty(room, np.float32), np.empty(room, np.float32)
+    forced, totals = np.empty(room, np.int64), np.empty((room, width), np.float64)
+    fixed = never.size
+    forbidden = np.empty(fixed + 1 + ids.shape[2], np.int64)
+    for place in range(fixed):
+        forbidden[place] = never[place]
+    # Of the extensions of a sentence.
+    taken, old = np.empty(copies, np.int64), np.empty(copies, np.int32)
+    parents, newest = np.empty(copies, np.int64), np.empty(copies, np.int64)
+    new_log_probs = np.empty(copies, np.float64)
     while True:
-        count = _list_rows(sentences, copies, rows, slots)
+        count = 0
+        for slot in range(at_work.size):
+            for copy in range(copies):
+                if at_work[slot] and log_probs[slot, copy] > -np.inf:
+                    rows[count], slots[count] = slot * copies + copy, slot
+                    count += 1
         for i in range(count):
-            if caches.lengths[rows[i]] == caches.owners.shape[1]:
+            row, slot = rows[i], slots[i]
+            if past_lengths[row] == owners.shape[1]:
                 return NEEDS_ROOM
-            _embed(model, sentences, rules.start, rows[i], x, i)
+            step = steps[slot]
+            piece = np.int64(ids[slot, row - slot * copies, step - 1]) if step else start
+            for c in range(x.shape[1]):
+                x[i, c] = table[piece, c] * scale + positions[step, c]
+        embedded, logits_now = x[:count], logits[:count]
         call_at(
-            calls.decode_rows,
+            decode_at,
             (
-                x[:count], rows[:count], slots[:count], caches.lengths, caches.owners,
-                caches.source_lengths, caches.first, caches.addresses, *model.decoder,
+                embedded, rows[:count], slots[:count], past_lengths, owners, source_lengths,
+                first_caches, cache_addresses, *decoder,
             ),
         )  # fmt: skip
+        call_at(project_at, (embedded, output, False, logits_now))
+        if sharpen_at:
+            call_at(sharpen_at, (embedded, exact, exact_bias, margin, most, logits_now))
         for i in range(count):
-            caches.lengths[rows[i]] += 1
-        call_at(calls.project, (x[:count], model.output, False, logits[:count]))
-        if calls.sharpen:
-            exact = model.exact_output, model.exact_bias
+            row, slot = rows[i], slots[i]
+            past_lengths[row] += 1
+            step = steps[slot]
+            # The only piece that may follow; -1 if several may.
+            forced[i] = end if step >= max_lengths[slot] else -1
+            if step < prefix_lengths[slot]:
+                forced[i] = prefixes[slot, step]
+            if repetition_penalty != np.float32(1.0):
+                _penalize(ids, slot, row - slot * copies, step, repetition_penalty, logits, i)
+            kept[i] = logits[i, max(forced[i], 0)]  # rules do not forbid the only choice
+        simple = min_length == 0 and no_repeat_ngram == 0
+        first = 0
+        while first < count:
+            last, size = count, fixed
+            if not simple:
+                last, slot = first + 1, slots[first]
+                step, copy = steps[slot], rows[first] - slot * copies
+                if step < min_length:
+                    forbidden[size] = end
+                    size += 1
+                size = _forbid_repeats(ids, slot, copy, step, no_repeat_ngram, forbidden, size)
             call_at(
-                calls.sharpen,
-                (x[:count], exact[0], exact[1], model.margin, model.most, logits[:count]),
-            )
-        for i in range(count):
-            forced[i] = _only_choice(sentences, slots[i], rules.end)
-        if rules.repetition_penalty != np.float32(1.0):
-            _penalize(sentences, rows[:count], rules.repetition_penalty, logits)
-        kept = np.empty(count, np.float32)  # because rules do not forbid the only choice
-        for i in range(count):
-            kept[i] = logits[i, max(forced[i], 0)]
-        _find_best(calls, sentences, rules, rows[:count], logits, values, pieces, sums)
+                best_at,
+                (
+                    logits[first:last], forbidden[:size],
+                    values[first:last], pieces[first:last], sums[first:last],
+                ),
+            )  # fmt: skip
+            first = last
         for i in range(count):
             if math.isnan(sums[i]):
                 return NOT_A_NUMBER
-            before = sentences.log_probs[slots[i], rows[i] - slots[i] * copies]
+            before = log_probs[slots[i], rows[i] - slots[i] * copies]
             for column in range(width):
                 totals[i, column] = (np.float64(values[i, column]) - np.float64(sums[i])) + before
+                if forced[i] >= 0:
+                    totals[i, column] = -np.inf
             if forced[i] >= 0:
-                totals[i] = -np.inf
                 totals[i, 0] = (np.float64(kept[i]) - np.float64(sums[i])) + before
                 pieces[i, 0] = forced[i]
         ended = False
         first = 0
         while first < count:
-            last = first + 1
-            while last < count and slots[last] == slots[first]:
+            slot, last = slots[first], first + 1
+            while last < count and slots[last] == slot:
                 last += 1
-            if rules.greedy:
-                _take_best(
-                    sentences, finished, rules, slots[first], totals[first, 0], pieces[first, 0]
-                )
+            step, limit = steps[slot], max_lengths[slot]
+            penalty = penalties[step + 1]
+            if greedy:
+                total, piece = totals[first, 0], pieces[first, 0]
+                possible = total > -np.inf
+                if possible:
+                    log_probs[slot, 0] = total
+                if possible and piece != end:
+                    ids[slot, 0, step] = piece
+                    steps[slot] = step + 1
+                else:
+                    at_work[slot] = False  # if no piece is possible, rules forbid all
+                    copy, total = rows[first] - slot * copies, log_probs[slot, 0]
+                    _finish(
+                        kept_ids, scores, facts, counts, slot,
+                        ids, copy, step, total, total / penalty, possible and step < limit,
+                    )  # fmt: skip
             else:
-                _extend(caches, sentences, finished, rules, rows, first, last, totals, pieces)
-            ended |= not sentences.at_work[slots[first]]
+                # The best pieces of the live hypotheses, rows first to last, by turns.
+                for k in range(copies):
+                    taken[k], new_log_probs[k] = 0, -np.inf
+                live, possible = 0, False
+                for rank in range(2 * copies):
+                    # The best extension that is left; of equal ones that of the first hypothesis.
+                    best, total = -1, -np.inf
+                    for i in range(first, last):
+                        column = taken[i - first]
+                        if column < width and totals[i, column] > total:
+                            best, total = i, totals[i, column]
+                    if best < 0:
+                        break
+                    possible = True
+                    piece, parent = pieces[best, taken[best - first]], rows[best] - slot * copies
+                    taken[best - first] += 1
+                    if piece != end:
+                        if live < copies:
+                            new_log_probs[live], parents[live], newest[live] = total, parent, piece
+                            live += 1
+                    elif rank < copies:
+                        _finish(
+                            kept_ids, scores, facts, counts, slot,
+                            ids, parent, step, total, total / penalty, step < limit,
+                        )  # fmt: skip
+                if not possible and counts[slot] == 0:  # rules forbid all: the best one ends
+                    best = rows[first] - slot * copies
+                    for copy in range(best + 1, copies):
+                        if log_probs[slot, copy] > log_probs[slot, best]:
+                            best = copy
+                    total = log_probs[slot, best]
+                    _finish(
+                        kept_ids, scores, facts, counts, slot,
+                        ids, best, step, total, total / penalty, possible,
+                    )  # fmt: skip
+                _reorder(ids, owners, past_lengths, slot, step, live, parents, newest, old)
+                steps[slot] = step + 1
+                worst = -np.inf
+                if counts[slot] >= scores.shape[1]:
+                    worst = scores[slot, _worst_of(scores, facts, slot), 1]
+                top = -np.inf
+                for copy in range(copies):
+                    hopeless = drops_hopeless and new_log_probs[copy] < worst
+                    log_probs[slot, copy] = -np.inf if hopeless else new_log_probs[copy]
+                    top = max(top, log_probs[slot, copy])
+                if top == -np.inf:
+                    at_work[slot] = False
+                elif counts[slot] >= finished_needed:
+                    at_work[slot] = top / penalty > worst
+            ended |= not at_work[slot]
             first = last
         if ended:
             return SENTENCE_ENDED
 
 
 @inlined
-def _list_rows(sentences: Sentences, copies: int, rows: Ints, slots: Ints) -> int:
-    """Write the rows of live hypotheses, ascending, and their slots; return their number."""
-    count = 0
-    for slot in range(sentences.at_work.size):
-        if sentences.at_work[slot]:
-            for copy in range(copies):
-                if sentences.log_probs[slot, copy] > -np.inf:
-                    rows[count], slots[count] = slot * copies + copy, slot
-                    count += 1
-    return count
-
-
-@inlined
-def _embed(model: Model, sentences: Sentences, start: int, row: int, x: Floats, i: int) -> None:
-    """Embed the newest piece of a row, at its position, into row i of x."""
-    copies = sentences.log_probs.shape[1]
-    slot = row // copies
-    step = sentences.steps[slot]
-    piece = sentences.ids[slot, row - slot * copies, step - 1] if step else start
-    for c in range(x.shape[1]):
-        x[i, c] = model.table[piece, c] * model.scale + model.positions[step, c]
-
-
-@inlined
-def _only_choice(sentences: Sentences, slot: int, end: int) -> int:
-    """Return the only piece that may follow in a slot; -1 if several may."""
-    step = sentences.steps[slot]
-    if step < sentences.prefix_lengths[slot]:
-        return sentences.prefixes[slot, step]
-    return end if step >= sentences.max_lengths[slot] else -1
-
-
-@inlined
-def _penalize(sentences: Sentences, rows: Ints, penalty: np.float32, logits: Floats) -> None:
-    """Make pieces that were chosen before less probable, each once."""
-    copies = sentences.log_probs.shape[1]
-    for i in range(rows.size):
-        slot = rows[i] // copies
-        ids = sentences.ids[slot, rows[i] - slot * copies]
-        for place in range(sentences.steps[slot]):
-            earlier = 0
-            while ids[earlier] != ids[place]:
-                earlier += 1
-            if earlier == place:
-                before = logits[i, ids[place]]
-                logits[i, ids[place]] = before / penalty if before > 0 else before * penalty
-
-
-@inlined
-def _find_best(
-    calls: Calls,
-    sentences: Sentences,
-    rules: Rules,
-    rows: Ints,
+def _penalize(
+    ids: NDArray[np.int32],
+    slot: int,
+    copy: int,
+    step: int,
+    penalty: np.float32,
     logits: Floats,
-    values: Floats,
-    pieces: Ints,
-    sums: Floats,
+    i: int,
 ) -> None:
-    """Find the best pieces of each row that the rules allow, and the logarithms of the sums."""
-    count, copies = rows.size, sentences.log_probs.shape[1]
-    if rules.min_length == 0 and rules.no_repeat_ngram == 0:
-        call_at(
-            calls.best_pieces,
-            (logits[:count], rules.never, values[:count], pieces[:count], sums[:count]),
-        )
-        return
-    fixed = rules.never.size
-    never = np.empty(fixed + 1 + sentences.ids.shape[2], np.int64)
-    for place in range(fixed):
-        never[place] = rules.never[place]
-    for i in range(count):
-        slot = rows[i] // copies
-        step, ids = sentences.steps[slot], sentences.ids[slot, rows[i] - slot * copies]
-        size = fixed
-        if step < rules.min_length:
-            never[size] = rules.end
-            size += 1
-        n = rules.no_repeat_ngram
-        if n:
-            for begin in range(step - n + 1):
-                equal = 0
-                while equal < n - 1 and ids[begin + equal] == ids[step - n + 1 + equal]:
-                    equal += 1
-                if equal == n - 1:
-                    never[size] = ids[begin + n - 1]
-                    size += 1
-        one = slice(i, i + 1)
-        call_at(calls.best_pieces, (logits[one], never[:size], values[one], pieces[one], sums[one]))
+    """Make pieces that a hypothesis has chosen before less probable, each once; in row i."""
+    for place in range(step):
+        piece, earlier = ids[slot, copy, place], 0
+        while ids[slot, copy, earlier] != piece:
+            earlier += 1
+        if earlier == place:
+            before = logits[i, piece]
+            logits[i, piece] = before / penalty if before > 0 else before * penalty
 
 
 @inlined
+def _forbid_repeats(
+    ids: NDArray[np.int32], slot: int, copy: int, step: int, n: int, forbidden: Ints, size: int
+) -> int:
+    """Append the pieces that would repeat n pieces of a hypothesis, if n is not 0.
+
+    Return the number of forbidden pieces.
+    """
+    for begin in range(step - n + 1 if n else 0):
+        equal = 0
+        while (
+            equal < n - 1
+            and ids[slot, copy, begin + equal] == ids[slot, copy, step - n + 1 + equal]
+        ):
+            equal += 1
+        if equal == n - 1:
+            forbidden[size] = ids[slot, copy, begin + n - 1]
+            size += 1
+    return size
+
+
+@compiled_exactly
 def _finish(
-    finished: Finished,
+    kept_ids: NDArray[np.int32],
+    scores: Doubles,
+    facts: Ints,
+    counts: Ints,
     slot: int,
     ids: NDArray[np.int32],
     copy: int,
@@ -301,26 +361,26 @@ def _finish(
 ) -> None:
     """Keep a finished hypothesis if it is among the best; of equal ones the first is better.
 
-    ids: those of all copies, (K, T).
+    The first arrays are those of `Finished`. ids: of `Sentences`.
     """
-    count = finished.counts[slot]
-    finished.counts[slot] += 1
+    count = counts[slot]
+    counts[slot] += 1
     place = count
-    if count >= finished.scores.shape[1]:
-        place = _worst_of(finished, slot)
-        if not score > finished.scores[slot, place, 1]:
+    if count >= scores.shape[1]:
+        place = _worst_of(scores, facts, slot)
+        if not score > scores[slot, place, 1]:
             return
     for s in range(length):
-        finished.ids[slot, place, s] = ids[copy, s]
-    finished.scores[slot, place, 0], finished.scores[slot, place, 1] = log_prob, score
-    finished.facts[slot, place, 0], finished.facts[slot, place, 1] = length, count
-    finished.facts[slot, place, 2] = complete
+        kept_ids[slot, place, s] = ids[slot, copy, s]
+    scores[slot, place, 0], scores[slot, place, 1] = log_prob, score
+    facts[slot, place, 0], facts[slot, place, 1] = length, count
+    facts[slot, place, 2] = complete
 
 
 @inlined
-def _worst_of(finished: Finished, slot: int) -> int:
+def _worst_of(scores: Doubles, facts: Ints, slot: int) -> int:
     """Return the place of the worst hypothesis of a slot that has as many as it keeps."""
-    worst, scores, facts = 0, finished.scores, finished.facts
+    worst = 0
     for place in range(1, scores.shape[1]):
         lower = scores[slot, place, 1] < scores[slot, worst, 1]
         equal = scores[slot, place, 1] == scores[slot, worst, 1]
@@ -330,110 +390,32 @@ def _worst_of(finished: Finished, slot: int) -> int:
 
 
 @inlined
-def _take_best(
-    sentences: Sentences, finished: Finished, rules: Rules, slot: int, total: float, piece: int
-) -> None:
-    """Take the best piece of a sentence with one hypothesis."""
-    step, possible = sentences.steps[slot], total > -np.inf
-    if possible:
-        sentences.log_probs[slot, 0] = total
-    if possible and piece != rules.end:
-        sentences.ids[slot, 0, step] = piece
-        sentences.steps[slot] = step + 1
-        return
-    sentences.at_work[slot] = False  # if no piece is possible, rules forbid all
-    log_prob = sentences.log_probs[slot, 0]
-    complete = possible and step < sentences.max_lengths[slot]
-    score = log_prob / rules.penalties[step + 1]
-    _finish(finished, slot, sentences.ids[slot], 0, step, log_prob, score, complete)
-
-
-@inlined
-def _extend(
-    caches: Caches,
-    sentences: Sentences,
-    finished: Finished,
-    rules: Rules,
-    rows: Ints,
-    first: int,
-    last: int,
-    totals: Doubles,
-    pieces: Ints,
-) -> None:
-    """Choose the next hypotheses of a sentence from the extensions of its live ones.
-
-    These are rows[first:last]. totals and pieces: the extensions of each, best first, (R, W).
-    """
-    copies, width = sentences.log_probs.shape[1], totals.shape[1]
-    slot = rows[first] // copies
-    step, ids = sentences.steps[slot], sentences.ids[slot]
-    log_probs = np.full(copies, -np.inf)
-    parents, newest = np.empty(copies, np.int64), np.empty(copies, np.int64)
-    taken = np.zeros(last - first, np.int64)  # of the extensions of each live hypothesis
-    limit, live, possible = sentences.max_lengths[slot], 0, False
-    for rank in range(2 * copies):
-        # The best extension that is left; of equal ones that of the first hypothesis.
-        best, total = -1, -np.inf
-        for i in range(first, last):
-            if taken[i - first] < width and totals[i, taken[i - first]] > total:
-                best, total = i, totals[i, taken[i - first]]
-        if best < 0:
-            break
-        possible = True
-        piece, parent = pieces[best, taken[best - first]], rows[best] - slot * copies
-        taken[best - first] += 1
-        if piece != rules.end:
-            if live < copies:
-                log_probs[live], parents[live], newest[live] = total, parent, piece
-                live += 1
-        elif rank < copies:
-            score = total / rules.penalties[step + 1]
-            _finish(finished, slot, ids, parent, step, total, score, step < limit)
-    if not possible and finished.counts[slot] == 0:  # rules forbid all: the best one ends
-        best = np.argmax(sentences.log_probs[slot])
-        total = sentences.log_probs[slot, best]
-        _finish(finished, slot, ids, best, step, total, total / rules.penalties[step + 1], False)
-    _reorder(caches, ids, step, slot * copies, live, parents, newest)
-    sentences.steps[slot] = step + 1
-    worst = -np.inf
-    if finished.counts[slot] >= finished.scores.shape[1]:
-        worst = finished.scores[slot, _worst_of(finished, slot), 1]
-    top = -np.inf
-    for copy in range(copies):
-        hopeless = rules.drops_hopeless and log_probs[copy] < worst
-        sentences.log_probs[slot, copy] = -np.inf if hopeless else log_probs[copy]
-        top = max(top, sentences.log_probs[slot, copy])
-    if top == -np.inf:
-        sentences.at_work[slot] = False
-    elif finished.counts[slot] >= rules.finished_needed:
-        sentences.at_work[slot] = top / rules.penalties[step + 1] > worst
-
-
-@inlined
 def _reorder(
-    caches: Caches,
     ids: NDArray[np.int32],
+    owners: NDArray[np.int32],
+    past_lengths: Ints,
+    slot: int,
     step: int,
-    row: int,
     live: int,
     parents: Ints,
     newest: Ints,
+    old: NDArray[np.int32],
 ) -> None:
-    """Let hypothesis k, below `live`, continue parents[k] with a new piece.
+    """Let hypothesis k of a slot, below `live`, continue parents[k] with a new piece.
 
-    ids: those of all copies, (K, T). row: that of the first copy.
+    old: scratch, (K,).
     """
-    owners, old = caches.owners, np.empty(live, np.int32)
-    for s in range(step):
-        for k in range(live):
-            old[k] = ids[parents[k], s]
-        for k in range(live):
-            ids[k, s] = old[k]
+    row = slot * ids.shape[1]
     for s in range(step + 1):
+        if s < step:
+            for k in range(live):
+                old[k] = ids[slot, parents[k], s]
+            for k in range(live):
+                ids[slot, k, s] = old[k]
         for k in range(live):
             old[k] = owners[row + parents[k], s]
         for k in range(live):
             owners[row + k, s] = old[k]
     for k in range(live):
-        ids[k, step] = newest[k]
-        caches.lengths[row + k] = step + 1
+        ids[slot, k, step] = newest[k]
+        past_lengths[row + k] = step + 1

@@ -46,9 +46,9 @@ def test_each_row_attends_to_the_memory_of_its_slot(
         keys[slot, length:] = values[slot, length:] = torch.nan
     out = np.full((6, heads * d_v), np.nan, np.float32)
 
-    attention.attend_to_memory(
-        q.numpy(), slots, lengths, kept(keys, dtype), kept(values, dtype), heads, out
-    )
+    k, v = kept(keys, dtype), kept(values, dtype)
+    attend = attention.attend_at(k, v, heads)
+    attention.attend_to_memory(q.numpy(), slots, lengths, k, v, attend, heads, out)
 
     for row, slot in enumerate(slots):
         k, v = (as_kept(part[slot, : lengths[slot]], dtype) for part in (keys, values))
@@ -75,7 +75,10 @@ def test_the_past_goes_through_the_rows_that_own_it_and_grows_by_one(
     qkv = 2 * torch.randn(4, heads * (2 * d_k + d_v))
     out = np.full((4, heads * d_v), np.nan, np.float32)
 
-    attention.attend_to_past(qkv.numpy(), rows, lengths, owners, kept_keys, kept_values, heads, out)
+    attend = attention.attend_at(kept_keys, kept_values, heads)
+    attention.attend_to_past(
+        qkv.numpy(), rows, lengths, owners, kept_keys, kept_values, attend, heads, out
+    )
 
     for i, row in enumerate(rows):
         q, key, value = qkv[i].split([heads * d_k, heads * d_k, heads * d_v])
@@ -94,9 +97,10 @@ def test_source_pieces_attend_to_their_own_sentence(heads: int, d_k: int, d_v: i
     starts = np.array([0, *np.cumsum(LENGTHS)])
     qkv = 2 * torch.randn(starts[-1], heads * (2 * d_k + d_v))
     out = np.full((len(qkv), heads * d_v), np.nan, np.float32)
-    scratch = (np.full((40, heads * width), np.nan, np.float32) for width in (d_k, d_v))
+    scratch = [np.full((40, heads * width), np.nan, np.float32) for width in (d_k, d_v)]
 
-    attention.attend_to_source(qkv.numpy(), starts, *scratch, heads, out)
+    attend = attention.attend_at(*scratch, heads)
+    attention.attend_to_source(qkv.numpy(), starts, *scratch, attend, heads, out)
 
     for begin, end in itertools.pairwise(starts):
         q, k, v = qkv[begin:end].split([heads * d_k, heads * d_k, heads * d_v], dim=1)
@@ -120,7 +124,8 @@ def test_what_is_not_finite_shows_in_its_head_alone(
     out = np.zeros((1, heads * d_v), np.float32)
 
     q, keys, values = (part.numpy() for part in numbers.values())
-    attention.attend_to_memory(q, np.array([0]), np.array([20]), keys, values, heads, out)
+    attend = attention.attend_at(keys, values, heads)
+    attention.attend_to_memory(q, np.array([0]), np.array([20]), keys, values, attend, heads, out)
 
     first, second = np.isfinite(out).reshape(2, d_v)
     # A score of minus infinity is a weight of zero, which is right where other keys are finite.
@@ -134,8 +139,9 @@ def test_weights_of_scores_that_lie_far_apart_stay_exact(d: int, scale: float) -
     keys, values = scale * torch.randn(1, 33, d), torch.randn(1, 33, d)
     q, out = torch.randn(1, d), np.empty((1, d), np.float32)
 
+    attend = attention.attend_at(keys.numpy(), values.numpy(), 1)
     attention.attend_to_memory(
-        q.numpy(), np.array([0]), np.array([33]), keys.numpy(), values.numpy(), 1, out
+        q.numpy(), np.array([0]), np.array([33]), keys.numpy(), values.numpy(), attend, 1, out
     )
 
     torch.testing.assert_close(

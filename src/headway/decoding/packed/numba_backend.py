@@ -184,7 +184,8 @@ class FusedDecoder:
         self.betas = np.stack([norm.beta for norm in decoder.norms])
         self.epsilon = decoder.norms[0].epsilon
         attentions = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
-        self.num_heads = attentions[0].heads.num_heads
+        self.heads = attentions[0].heads
+        self.num_heads = self.heads.num_heads
         self.pre = decoder.pre
 
     @staticmethod
@@ -215,14 +216,21 @@ class FusedDecoder:
         rows, ints = np.empty((1, 1), np.float32), np.empty(1, np.int64)
         owners, cache = np.empty((1, 1), np.int32), np.empty((1, 1, 1), self.cache_dtype)
         *single, first, second = self.first_weights
-        past = rows, ints, ints, owners, cache, cache, self.num_heads, rows
-        memory = rows, ints, ints, cache, cache, self.num_heads, rows
+        attend = _attend_at(self.heads, self.cache_dtype)
+        past = rows, ints, ints, owners, cache, cache, attend, self.num_heads, rows
+        memory = rows, ints, ints, cache, cache, attend, self.num_heads, rows
         return np.array(
             [
-                *(address_of(linear.project, rows, weight, False, rows) for weight in single),
-                address_of(linear.feed_forward, rows, first, second, self.d_ff, rows),
+                *(
+                    address_of(linear.product_with(weight), rows, weight, False, rows)
+                    for weight in single
+                ),
+                address_of(
+                    linear.network_with(first, second), rows, first, second, self.d_ff, rows
+                ),
                 address_of(attention_step.attend_to_past, *past),
                 address_of(attention_step.attend_to_memory, *memory),
+                attend,
             ],
             np.int64,
         )
@@ -285,14 +293,25 @@ class FusedEncoder:
         w_qkv, w_o, w_1, w_2, memory = self.first_weights
         rows, starts, vector = np.empty((1, 1), np.float32), np.empty(1, np.int64), self.gammas[0]
         products = [
-            address_of(linear.project, rows, weight, False, rows) for weight in (w_qkv, w_o, memory)
+            address_of(linear.product_with(weight), rows, weight, False, rows)
+            for weight in (w_qkv, w_o, memory)
         ]
-        network = address_of(linear.feed_forward, rows, w_1, w_2, self.d_ff, rows)
-        attend = address_of(attention_step.attend_to_source, rows, starts, rows, rows, 1, rows)
+        network = address_of(linear.network_with(w_1, w_2), rows, w_1, w_2, self.d_ff, rows)
+        attend = _attend_at(self.heads, np.float32)
+        source = rows, starts, rows, rows, attend, 1, rows
+        to_source = address_of(attention_step.attend_to_source, *source)
         add_norm = address_of(
             decoder_step.add_norm, rows, rows, vector, vector, self.epsilon, rows, rows
         )
-        return np.array([*products, network, attend, add_norm], np.int64)
+        return np.array([*products, network, to_source, add_norm, attend], np.int64)
+
+
+def _attend_at(heads: Heads, dtype: Any) -> int:
+    """Return the address of equation 1 for these heads, keys and values in this type."""
+    count = heads.num_heads
+    keys: Kept = np.empty((0, count * heads.d_k), dtype)
+    values: Kept = np.empty((0, count * heads.d_v), dtype)
+    return attention_step.attend_at(keys, values, count)
 
 
 def _whole_stack(stack: Stack, products: list[list[Any]]) -> dispatch.Choice:
@@ -501,7 +520,8 @@ class NumbaBackend:
         out = np.empty((len(qkv), heads.num_heads * heads.d_v), np.float32)
         keys = np.empty((longest, heads.num_heads * heads.d_k), np.float32)
         values = np.empty((longest, heads.num_heads * heads.d_v), np.float32)
-        attention_step.attend_to_source(qkv, starts, keys, values, heads.num_heads, out)
+        attend = attention_step.attend_at(keys, values, heads.num_heads)
+        attention_step.attend_to_source(qkv, starts, keys, values, attend, heads.num_heads, out)
         return out
 
     def attend_to_past(
@@ -509,9 +529,9 @@ class NumbaBackend:
     ) -> Floats:
         """Append the newest keys and values; attend to all so far."""
         out = np.empty((len(qkv), heads.num_heads * heads.d_v), np.float32)
-        attention_step.attend_to_past(
-            qkv, rows, lengths, owners, cache.keys, cache.values, heads.num_heads, out
-        )
+        keys, values, count = cache.keys, cache.values, heads.num_heads
+        attend = attention_step.attend_at(keys, values, count)
+        attention_step.attend_to_past(qkv, rows, lengths, owners, keys, values, attend, count, out)
         return out
 
     def attend_to_memory(
@@ -519,9 +539,9 @@ class NumbaBackend:
     ) -> Floats:
         """Attend to the memory in each row's slot."""
         out = np.empty((len(q), heads.num_heads * heads.d_v), np.float32)
-        attention_step.attend_to_memory(
-            q, slots, lengths, cache.keys, cache.values, heads.num_heads, out
-        )
+        keys, values, count = cache.keys, cache.values, heads.num_heads
+        attend = attention_step.attend_at(keys, values, count)
+        attention_step.attend_to_memory(q, slots, lengths, keys, values, attend, count, out)
         return out
 
 

@@ -25,7 +25,7 @@ from headway.decoding.request import Request
 from headway.kernels import search_loop as kernel
 from headway.kernels.codegen.calls import address_of
 from headway.kernels.decoder_step import decode_rows
-from headway.kernels.linear import project
+from headway.kernels.linear import product_with
 from headway.kernels.top_k import best_pieces, sharpen
 
 _ROOM = 256  # pieces of a translation, at first; memory is allocated when it is first written
@@ -209,7 +209,7 @@ def _calls(model: kernel.Model, caches: kernel.Caches, weight: NDArray[Any]) -> 
             decode_rows, numbers, rows, rows, caches.lengths, caches.owners,
             caches.source_lengths, caches.first, caches.addresses, *model.decoder,
         ),
-        address_of(project, numbers, weight, False, numbers),
+        address_of(product_with(weight), numbers, weight, False, numbers),
         address_of(sharpen, numbers, *sharp, numbers) if model.most else 0,
         address_of(best_pieces, numbers, rows, numbers, rows[:, None], numbers[0]),
     )  # fmt: skip

@@ -10,6 +10,7 @@ machine would not be repeated by the next run. `PrivateCallees` makes the copies
 
 import contextlib
 import functools
+import gc
 import hashlib
 import pickle
 import sys
@@ -42,16 +43,26 @@ _AMX_NEEDS = "amx-bf16", "amx-int8", "avx512bf16", "avx512vnni"
 
 
 class _Compilations(event.Listener):
-    """Listens to Numba's compilations; functions loaded from disk cause none."""
+    """Listens to Numba's compilations; functions loaded from disk cause none.
+
+    Python's garbage collector rests meanwhile. Numba makes millions of objects, so the collector
+    would search all objects of the process many times, a seventh of the time, and free few.
+    """
 
     def __init__(self) -> None:
         self.patience = Patience()
+        self.collects = False
 
     def on_start(self, event: event.Event) -> None:
+        if not self.patience.depth:  # Numba's lock lets one thread compile at a time
+            self.collects = gc.isenabled()
+            gc.disable()
         self.patience.begin()
 
     def on_end(self, event: event.Event) -> None:
         self.patience.end()
+        if not self.patience.depth and self.collects:
+            gc.enable()
 
 
 _compilations = _Compilations()
@@ -148,9 +159,9 @@ def inlined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compiled(function: Callable[..., Any], freedom: set[str]) -> Callable[..., Any]:
-    dispatcher: Any = numba.njit(
-        function, nogil=True, fastmath=freedom or False, pipeline_class=PrivateCallees
-    )
+    # No kernel is passed to another as a function, which would need a wrapper in C.
+    options: Any = {"no_cfunc_wrapper": True, "pipeline_class": PrivateCallees}
+    dispatcher: Any = numba.njit(function, nogil=True, fastmath=freedom or False, **options)
     # Without a writable folder, each process compiles.
     with contextlib.suppress(RuntimeError):
         dispatcher._cache = _Kept(function)

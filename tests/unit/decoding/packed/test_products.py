@@ -98,10 +98,6 @@ def loop_product(kind: str) -> Any:
     return getattr(module, kind)
 
 
-def numba_types() -> Any:
-    return importlib.import_module("numba").types
-
-
 def compiled_products():
     return pytest.importorskip("headway.decoding.packed.numba_backend")
 
@@ -463,16 +459,14 @@ def test_a_feed_forward_with_relu_is_one_call(activation: str, joined: bool) -> 
 def test_what_lies_between_pairs_is_in_pairs() -> None:
     """As in float32 it would have the same bits, later."""
     products = pytest.importorskip("headway.kernels.linear")
-    pairs, floats = (
-        numba_types().Array(getattr(numba_types(), name), 3, "C") for name in ("uint32", "float32")
-    )
+    pairs, floats = (np.empty((1, 1, 1), dtype) for dtype in (np.uint32, np.float32))
 
     for first, second, way in (
-        (pairs, pairs, products._feed_pairs_forward),
-        (pairs, floats, products._feed_floats_forward),
-        (floats, floats, products._feed_floats_forward),
+        (pairs, pairs, products.feed_pairs_forward),
+        (pairs, floats, products.feed_floats_forward),
+        (floats, floats, products.feed_floats_forward),
     ):
-        assert products._choose_feed_forward(None, first, second, None, None) is way
+        assert products.network_with(first, second) is way
 
 
 @pytest.mark.parametrize("kind", LOOP_PRODUCTS)

@@ -52,7 +52,8 @@ def test_attention_reads_what_was_kept() -> None:
     for dtype in (np.float32, np.uint16):
         cache, out = kept(rows, dtype)[None], np.empty((2, 12), np.float32)
         slots, lengths = np.zeros(2, np.int64), np.array([7])
-        attention.attend_to_memory(q, slots, lengths, cache, cache, 3, out)
+        attend = attention.attend_at(cache, cache, 3)
+        attention.attend_to_memory(q, slots, lengths, cache, cache, attend, 3, out)
         found.append(out)
 
     assert np.abs(found[0] - found[1]).max() < 1e-6

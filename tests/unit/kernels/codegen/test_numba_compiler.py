@@ -1,5 +1,6 @@
 """Machine code is kept, and not beyond a change of anything that went into it."""
 
+import gc
 import importlib
 import os
 import shutil
@@ -154,3 +155,20 @@ def test_seconds_of_the_compiler_grow_when_something_is_compiled(
     assert function(2.5) == 5.0
     assert seconds_compiling() == after
     assert any(kept_in(function).glob("doubling.double*.nbc"))
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_garbage_collector_rests_while_the_compiler_works(
+    monkeypatch: pytest.MonkeyPatch, enabled: bool
+) -> None:
+    from headway.kernels.codegen.numba_compiler import _Compilations
+
+    compilations, calls = _Compilations(), []
+    monkeypatch.setattr(gc, "isenabled", lambda: enabled)
+    monkeypatch.setattr(gc, "disable", lambda: calls.append("disable"))
+    monkeypatch.setattr(gc, "enable", lambda: calls.append("enable"))
+    for report in ("on_start", "on_start", "on_end", "on_end"):  # of a kernel and its callee
+        assert "enable" not in calls
+        getattr(compilations, report)(None)
+
+    assert calls == ["disable", "enable"][: 1 + enabled]
