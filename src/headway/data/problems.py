@@ -26,18 +26,21 @@ _LOOK = "make sure that these are the right files, and that the sides are not ex
 _HELD_OUT = f"{_CLEAN} --valid-source"
 _SOURCES = f"{_HELD_OUT} and --drop empty,duplicates,source-in-validation"
 _TOGETHER = "make sure that the two files belong together"
+_START = "exchange the two files of this text, or train without --from (training.start_from)"
 _SIDES = ("source", "target")
 
 # The worst first: text that teaches another task, pairs that teach something wrong, pairs that
 # teach little, and pairs that spoil a score. A row with `{side}` becomes two.
 _ROWS = (
     ("exchanged-files", "exchange the two files of this text, or of the training text", ""),
+    ("other-direction", _START, ""),
     (
         "other-language-{side}",
         "exchange the names of the two files, or set data.source_language and data.target_language",
         "",
     ),
     ("other-script-{side}", _LOOK, ""),
+    ("new-script-{side}", f"{_START}, unless the model is to learn new letters", ""),
     ("no-letters-{side}", "make sure that this is the right file and column", ""),
     ("misaligned", _CLEAN, ""),
     ("unrelated", f"{_TOGETHER}, or {_CLEAN} --drop empty,duplicates,unrelated", _TOGETHER),

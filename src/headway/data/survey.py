@@ -284,7 +284,7 @@ def other_scripts(
     """
     return [
         on_lines(f"other-script-{side}", f"{side} in {script} letters, {where} {expected}", lines)
-        for side, script, expected, lines in _in_other_scripts(usual, pairs)
+        for side, script, expected, lines in in_other_scripts(usual, pairs)
     ]
 
 
@@ -302,11 +302,11 @@ def other_languages(languages: tuple[str, str], pairs: Sequence[Pair]) -> list[F
             f"{side} in {script} letters, but {named[side]} is written in {expected}",
             lines,
         )
-        for side, script, expected, lines in _in_other_scripts((source, target), pairs)
+        for side, script, expected, lines in in_other_scripts((source, target), pairs)
     ]
 
 
-def _in_other_scripts(
+def in_other_scripts(
     usual: Scripts, pairs: Sequence[Pair]
 ) -> Iterator[tuple[str, str, str, Iterable[int]]]:
     """Yield each side that is in another script: its name, script, usual script, and lines."""

@@ -146,7 +146,8 @@ def _lead(
     prepared = _prepare(config, context, texts, kept)
     context.say(prepared.remarks)
     # Before the budget is planned, because they take seconds of it.
-    findings = text_findings(prepared, _compares(context))
+    direction = start.direction if start else None
+    findings = text_findings(prepared, _compares(context), direction)
     config = _within_budget(prepared, context)
     trainer = _build_trainer(config, prepared, findings, context)
     if start:

@@ -168,7 +168,7 @@ def check_run(
     unknowns: dict[str, Unknown] = {}
     harmless = marked_files(texts.files)
     keeps_returns = target.normalize("a\r").endswith("\r")  # then cleaning reports them
-    for name, pairs, suspicious in findings(config.data, texts):
+    for name, pairs, suspicious in findings(config.data, texts, start.direction if start else None):
         unknowns[name] = unknown(pairs, source, target)
         if not keeps_returns:
             harmless += line_ends(name, pairs)

@@ -24,7 +24,9 @@ from headway.config.data import OF_TRAINED_TOKENIZERS
 from headway.config.model import Architecture
 from headway.config.run import RunConfig
 from headway.config.section import Section
+from headway.data.scripts import script_of_language
 from headway.data.tokenizer import PAD_ID, Tokenizer
+from headway.data.trained_direction import TrainedDirection
 from headway.data.vocabulary import Enlarged, add_pieces
 from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
@@ -53,6 +55,8 @@ class Start:
     """The path of the bundle, and the checksum of its manifest."""
     messages: list[str]
     """Sentences for the user."""
+    direction: TrainedDirection | None = None
+    """The direction of the model; None if the tag of the new text is new to it."""
 
     def completed(self, model: Transformer) -> tuple[dict[str, Tensor], list[str]]:
         """Return the weights for a model with the user's own parts, and sentences for the user.
@@ -105,6 +109,7 @@ def open_start(config: RunConfig, change: Change | None = None) -> Start | None:
             *_about_tags(bundle.tags, resolved),
             *_about_better(saved.folder, bundle.record),
         ],
+        direction=_direction(bundle) if config.data.tag in bundle.tags else None,
     )
 
 
@@ -125,6 +130,12 @@ def inherit(config: RunConfig, begun: RunConfig) -> RunConfig:
         languages=begun.data.languages,
         decoding=begun.decoding.model_dump(),
     )
+
+
+def _direction(bundle: Bundle) -> TrainedDirection:
+    source, target = bundle.source_language, bundle.target_language
+    scripts = bundle.source_script or script_of_language(source), script_of_language(target)
+    return TrainedDirection((source, target), scripts)
 
 
 def _check_vocabulary(bundle: Bundle, path: str) -> None:

@@ -22,6 +22,7 @@ from headway.data.survey import (
     unrelated,
 )
 from headway.data.tokenizer import Tokenizer
+from headway.data.trained_direction import TrainedDirection
 from headway.data.two_languages import TwoLanguages
 from headway.data.word_links import are_of_other_sources
 from headway.errors import shown
@@ -120,14 +121,14 @@ def is_held_out(name: str, texts: Texts) -> bool:
 
 
 def findings(
-    data: DataConfig, texts: Texts
+    data: DataConfig, texts: Texts, direction: TrainedDirection | None = None
 ) -> Iterator[tuple[str, list[Pair], list[Finding] | None]]:
     """Yield the name and pairs of each text as `looked_at` does, with its findings, worst first.
 
     The findings of held-out text are None, because it is surveyed as part of the training text. A
     source has another translation in training text of another tag, so only equal pairs are reported
     there. Corpora of one tag should have the scripts of the first of them, and
-    that one those of the languages.
+    that one those of the languages, or the direction of the model that training starts from.
     """
     usual: dict[str, _Usual] = {}
     repeats = Repeats()
@@ -144,7 +145,8 @@ def findings(
                 )
             else:
                 if tag == data.tag:
-                    problems += other_languages(data.languages, pairs)
+                    starts = direction.findings(pairs, data.languages) if direction else []
+                    problems += starts or other_languages(data.languages, pairs)
                 usual[tag] = _Usual(number, main_scripts(pairs), languages, Form(pairs))
             problems += repeats.of_next(pairs, tag)
             yield name, pairs, _with_examples(by_harm(problems), pairs)

@@ -25,6 +25,7 @@ from headway.data.survey import (
     unrelated,
 )
 from headway.data.tokenizer import UNK_ID
+from headway.data.trained_direction import TrainedDirection
 from headway.data.two_languages import TwoLanguages
 from headway.data.word_links import are_of_other_sources, to_learn_from
 from headway.evaluation.metrics import tokenized_remark
@@ -41,8 +42,13 @@ _UNKNOWN_SHARE = 0.01  # of the pieces of a side
 _COMPARED = 100_000  # pairs of each text, in about eight seconds
 
 
-def text_findings(prepared: PreparedRun, compares: bool) -> list[TrainingProblem]:
-    """Return the problems of a run's text; its sides are compared if `compares`."""
+def text_findings(
+    prepared: PreparedRun, compares: bool, direction: TrainedDirection | None = None
+) -> list[TrainingProblem]:
+    """Return the problems of a run's text; its sides are compared if `compares`.
+
+    direction: of the model that training starts from.
+    """
     config, texts, encoded = prepared.config, prepared.texts, prepared.encoded
     looked = looked_at(config.data, texts, _COMPARED) if compares else ()
     compared = (text for text in looked if not is_held_out(text.name, texts))
@@ -52,6 +58,7 @@ def text_findings(prepared: PreparedRun, compares: bool) -> list[TrainingProblem
             compared,
             drops_exchanged=config.data.drop_exchanged,
             languages={config.data.tag: config.data.languages},
+            direction=direction,
         ),
         *unknown_findings({"training": encoded.train, "validation": encoded.valid}, config),
         *tokenized_finding([pair.target for pair in texts.valid], config.evaluation),
@@ -87,12 +94,14 @@ def suspicious_findings(
     *,
     drops_exchanged: bool = False,
     languages: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+    direction: TrainedDirection | None = None,
 ) -> Iterator[TrainingProblem]:
     """Find targets of other sources, and sides in an unusual language or script.
 
     The first text with the same tag, which is training text, is the usual one. drops_exchanged:
     training drops exchanged lines, so they are not reported. languages: those of source and target,
-    by tag; the usual text should be in their scripts.
+    by tag; the usual text should be in their scripts. direction: of the model that training starts
+    from, which the usual text of these tags should have.
     """
     usual: dict[str, tuple[Scripts, TwoLanguages | None, Form]] = {}
     learned_from: dict[str, list[Pair]] = {}
@@ -104,7 +113,9 @@ def suspicious_findings(
             yield from unlike
         else:
             pairs = text.pairs
-            yield from _in_other_languages(text, languages.get(text.tag, USUAL_FIELDS))
+            named = languages.get(text.tag, USUAL_FIELDS)
+            starts = direction if text.tag in languages else None
+            yield from _in_other_languages(text, named, starts)
             usual[text.tag] = main_scripts(pairs), TwoLanguages.of(pairs), Form(pairs)
             learned_from[text.tag] = to_learn_from(pairs)
             unlike = []
@@ -134,9 +145,18 @@ def _of_other_sources(text: Looked, train: Sequence[Pair]) -> Iterator[TrainingP
         )
 
 
-def _in_other_languages(text: Looked, languages: tuple[str, str]) -> Iterator[TrainingProblem]:
-    """Find a text that is not in the languages that its names or the settings show."""
-    if problems := other_languages(languages, text.pairs):
+def _in_other_languages(
+    text: Looked, languages: tuple[str, str], direction: TrainedDirection | None
+) -> Iterator[TrainingProblem]:
+    """Find a text that is unlike the model it starts from, or unlike its names or settings."""
+    if starts := direction.findings(text.pairs, languages) if direction else []:
+        is_exchanged = starts[0].id == "other-direction"
+        remedy = starts[0].remedy
+        yield TrainingProblem(
+            f"{'exchanged sides' if is_exchanged else 'new script'}, {text.name}",
+            f"{_head(text)} {'; '.join(map(str, starts))}. {remedy[0].upper()}{remedy[1:]}.",
+        )
+    elif problems := other_languages(languages, text.pairs):
         said = "; ".join(problem.problem for problem in problems)
         yield TrainingProblem(
             f"other language, {text.name}",

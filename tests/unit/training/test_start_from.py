@@ -17,6 +17,7 @@ from headway.bundle import Bundle, load_bundle, model_tensors, save_bundle
 from headway.config.model import Architecture
 from headway.config.run import RunConfig, load_run_config
 from headway.data.tokenizer import Kind, train_tokenizer
+from headway.data.trained_direction import TrainedDirection
 from headway.decoding.translator import TextTranslator
 from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
@@ -544,6 +545,33 @@ def test_check_counts_the_parameters_of_the_larger_model(
     )
     assert larger.vocabulary - plain.vocabulary == 3
     assert larger.parameters - plain.parameters == 3 * 14
+
+
+def test_text_the_other_way_round_is_named_before_the_first_step(
+    make_start: MakeStart,
+    fine_tune: Callable[..., RunConfig],
+    tmp_path: Path,
+    quiet: Reporter,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    path = make_start()
+    bundle = load_bundle(path)
+    save_bundle(path, dataclasses.replace(bundle, source_language="en", target_language="German"))
+    config = fine_tune(path)
+    languages = {"source_language": "de", "target_language": "en"}
+    turned = config.model_copy(update={"data": config.data.model_copy(update=languages)})
+    assert started(config).direction == TrainedDirection(("en", "German"), ("LATIN", "LATIN"))
+    problems: list[str] = []
+
+    def keep(trainer: Trainer, *_: object) -> bool:
+        problems.extend(finding.problem for finding in trainer.text_findings)
+        return False
+
+    monkeypatch.setattr(Trainer, "run", keep)
+    checked = check_run(turned, "cpu").findings["training"]
+    assert "other-direction" in [finding.id for finding in checked]
+    train(turned, tmp_path / "run", reporter=quiet)
+    assert "exchanged sides, training" in problems
 
 
 def test_a_search_that_nobody_sets_is_that_of_the_model(

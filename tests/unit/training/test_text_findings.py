@@ -9,6 +9,7 @@ from headway.config.run import RunConfig, parse_run_config
 from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import UNK_ID
+from headway.data.trained_direction import TrainedDirection
 from headway.training.text_check import Looked
 from headway.training.text_findings import (
     _unknown_pieces,
@@ -128,6 +129,27 @@ def test_text_in_other_languages_than_its_names_show_is_named_once() -> None:
     )
     assert not list(suspicious_findings(texts, languages={"": ("en", "ko")}))
     assert not list(suspicious_findings(texts, languages={"<2en>": ("ko", "en")}))
+
+
+def test_text_beside_the_model_that_it_starts_from_is_named_once() -> None:
+    direction = TrainedDirection(("ko", "en"), ("HANGUL", "LATIN"))
+
+    def found(*pairs: Pair, tag: str = "") -> list[tuple[str, str]]:
+        texts = [_looked(name, [*pairs] * 9, tag) for name in ("training", "validation")]
+        problems = suspicious_findings(texts, languages={"": ("ko", "en")}, direction=direction)
+        return [(problem.problem, problem.message) for problem in problems]
+
+    ((problem, message),) = found(Pair("one two", "하나 둘"))
+    assert problem == "exchanged sides, training"
+    assert message == (
+        "Training text: source and target seem exchanged beside the model that training starts "
+        "from, which translates from Hangul to Latin letters: 9 (lines 1, 2, 3, 4, 5, …). Exchange "
+        "the two files of this text, or train without --from (training.start_from)."
+    )
+    ((problem, message),) = found(Pair("один", "one"))
+    assert problem == "new script, training"
+    assert "source in Cyrillic letters, but the sources that the model was trained on" in message
+    assert found(Pair("하나 둘", "one two")) == found(Pair("one", "하나"), tag="<2ko>") == []
 
 
 def test_exchanged_lines_are_named_unless_they_are_dropped_or_few() -> None:

@@ -26,8 +26,16 @@ _GROUPS = {
 }
 # Findings on a whole text, or on one text compared with another: no single line is wrong.
 _OF_WHOLE_TEXTS = (
-    *("exchanged-files", "other-language", "other-script", "no-letters", "tokenized"),
-    *("capitals", "end-marks", "in-training", "source-in-training", "in-corpus"),
+    *("exchanged-files", "other-direction", "other-language", "other-script", "new-script"),
+    *(
+        "no-letters",
+        "tokenized",
+        "capitals",
+        "end-marks",
+        "in-training",
+        "source-in-training",
+        "in-corpus",
+    ),
 )
 _SIDES = ("-source", "-target")
 _DROPPED = frozenset({"empty-source", "empty-target", "duplicate-pairs"})
