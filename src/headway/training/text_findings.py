@@ -150,12 +150,12 @@ def _in_other_languages(
 ) -> Iterator[TrainingProblem]:
     """Find a text that is unlike the model it starts from, or unlike its names or settings."""
     if starts := direction.findings(text.pairs, languages) if direction else []:
-        is_exchanged = starts[0].id == "other-direction"
         remedy = starts[0].remedy
-        yield TrainingProblem(
-            f"{'exchanged sides' if is_exchanged else 'new script'}, {text.name}",
-            f"{_head(text)} {'; '.join(map(str, starts))}. {remedy[0].upper()}{remedy[1:]}.",
-        )
+        message = f"{_head(text)} {'; '.join(map(str, starts))}. {remedy[0].upper()}{remedy[1:]}."
+        if starts[0].id == "other-direction":
+            yield TrainingProblem(f"exchanged sides, {text.name}", message)
+        else:
+            yield TrainingProblem(f"new script, {text.name}", message)
     elif problems := other_languages(languages, text.pairs):
         said = "; ".join(problem.problem for problem in problems)
         yield TrainingProblem(
