@@ -100,6 +100,56 @@ def test_a_wide_beam_and_caches_that_grow(build: Callable[..., Transformer]) -> 
     assert loop == results_of(StepwiseBatch(engine, build_search(options), 1), requests, 1)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        SearchOptions(4, 1, 2, length_form="plain"),
+        SearchOptions(2, 8, length_form="plain"),
+        SearchOptions(2, min_length=True, no_repeat_ngram=np.int32(2)),  # type: ignore[arg-type]
+        SearchOptions(9, 0.0, 9),  # more candidates than pieces
+    ],
+)
+def test_options_in_whole_numbers_and_more_hypotheses_than_pieces(
+    build: Callable[..., Transformer], options: SearchOptions
+) -> None:
+    model = build(2, source_vocab_size=12, target_vocab_size=12)
+    engine = build_engine(model, "packed")
+    requests = [Request([5, 9, 11, 3], 9), Request([8, 3], 0)]
+
+    loop = results_of(build_batch(engine, options, 2), requests, 2)
+
+    assert loop == results_of(StepwiseBatch(engine, build_search(options), 1), requests, 1)
+
+
+def test_translations_longer_than_the_first_room(build: Callable[..., Transformer]) -> None:
+    engine = build_engine(build(4), "packed")
+    requests = [Request([5, 3], 300, prefix=[7] * 290), Request([8, 3], 2, prefix=[9] * 5)]
+    for options in (SearchOptions(1, min_length=300), SearchOptions(2, min_length=300)):
+        loop = results_of(build_batch(engine, options, 1), requests, 1)
+
+        assert loop == results_of(StepwiseBatch(engine, build_search(options), 1), requests, 1)
+
+
+def test_an_output_with_more_rows_than_embeddings_has_no_loop(
+    build: Callable[..., Transformer],
+) -> None:
+    model = build(0)
+    wide = torch.nn.Linear(model.output_projection.weight.size(1), 60)
+    model.output_projection.weight = torch.nn.Parameter(wide.weight.detach())
+    batch = build_batch(build_engine(model, "packed"), SearchOptions(2), 1)
+    assert isinstance(batch, StepwiseBatch)
+
+
+@pytest.mark.parametrize("beam_size", [1, 2])
+def test_a_batch_without_sentences_returns(
+    build: Callable[..., Transformer], beam_size: int
+) -> None:
+    engine = build_engine(build(0), "packed")
+    batch = build_batch(engine, SearchOptions(beam_size), 1)
+    results_of(batch, [Request([5, 3], 2)], 1)
+    assert batch.advance() == []
+
+
 def test_a_batch_is_used_again(build: Callable[..., Transformer]) -> None:
     engine = build_engine(build(1), "packed")
     batch = build_batch(engine, SearchOptions(3, n_best=2), 2)

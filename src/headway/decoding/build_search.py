@@ -25,6 +25,8 @@ from headway.errors import ConfigError
 # which no longer fit into the processor's caches together with the weights (benchmarks/log/018).
 _ROWS = 256
 _SENTENCES = 128
+# Hypotheses from which a beam is faster step by step, because it looks at few pieces of most rows.
+_WIDE = 256
 
 
 def build_search(
@@ -82,11 +84,13 @@ def build_batch(
 
     lists: True if the requests have lists of allowed pieces. If the engine has a compiled loop, it
     runs greedy and beam search with all options but a coverage penalty and a favoured prefix, and
-    without lists. The results are those of the searches that `build_search` makes, in all bits.
+    without lists, up to a beam of 255. The results are those of the searches that `build_search`
+    makes, in all bits.
     """
     needs_search = terms or banned is not None or options.sampling is not None or options.groups > 1
     needs_logits = lists or options.coverage_penalty or options.prefix_bias < 1
-    if not needs_search and not needs_logits and (batch := engine.batch(options, slots)):
+    wide = options.beam_size >= _WIDE
+    if not (needs_search or needs_logits or wide) and (batch := engine.batch(options, slots)):
         return batch
     search = build_search(options, attend=attend, banned=banned, terms=terms)
     return StepwiseBatch(engine, search, slots)

@@ -22,7 +22,8 @@ from headway.runtime.openmp import one_thread
 
 _ROWS = 1, 64  # one sentence by itself, and many
 _OUTPUTS = 2**13  # the most rows of the vocabulary that are multiplied; time is proportional
-_GENERATION = 9  # of the kernels; raised to measure again after they change
+_SPREAD = 2.5  # the standard deviation of a trained model's logits, about
+_GENERATION = 10  # of the kernels; raised to measure again after they change
 _SECONDS = 0.01
 _WORTH = 1.1  # a more exact precision may take this many times the least
 
@@ -78,7 +79,10 @@ def _measure(device: torch.device, size: DecoderSize, candidates: Sequence[Preci
     """
     layer = Projection.of(nn.Linear(size.d_model, size.d_ff, device=device))
     outputs = min(size.vocabulary, _OUTPUTS)
-    output = Projection.of(nn.Linear(size.d_model, outputs, device=device))
+    vocabulary = nn.Linear(size.d_model, outputs, device=device)
+    # With flat logits, nearly all would be near the best, and be computed again in float32.
+    nn.init.normal_(vocabulary.weight, std=_SPREAD / math.sqrt(size.d_model))
+    output = Projection.of(vocabulary)
     shares = size.vocabulary / outputs
     seconds = dict.fromkeys(candidates, math.inf)
     for _ in range(3):

@@ -50,7 +50,8 @@ def run_in_parallel(
 
     On a CPU the matrix products of one batch are too small to divide among cores, but batches can
     be divided. Each worker is a thread that computes on one core, without gradients. Compiled
-    kernels run at the same time; the threads wait for each other while Python runs.
+    kernels run at the same time; the threads wait for each other while Python runs. If the caller
+    stops early, each worker ends after its next result.
     """
 
     def inferring_run(shared: Iterable[T]) -> Iterator[R]:
@@ -87,9 +88,9 @@ def _run_in_threads(
                 ended.notify()
 
     threads = [threading.Thread(target=work, daemon=True) for _ in range(workers)]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         over = False
         while not over:
             with ended:
@@ -101,7 +102,8 @@ def _run_in_threads(
     finally:
         stop.set()
         for thread in threads:
-            thread.join()
+            if thread.ident is not None:  # it was started
+                thread.join()
 
 
 def _inferring(results: Iterator[T]) -> Iterator[T]:

@@ -108,7 +108,11 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
             yield stack, "", choice
         whole = choices["decoder layers"].by is dispatch.By.NUMBA_WHOLE
         compiled = choices["output"].by not in _NOT_COMPILED
-        yield "search", "", dispatch.search_loop(whole=whole, compiled=compiled)
+        yield (
+            "search",
+            "",
+            dispatch.search_loop(whole=whole, compiled=compiled, one_vocabulary=True),
+        )
 
 
 _STACKS = {

@@ -467,13 +467,18 @@ def whole_stack(
     return Choice(By.NUMBA_WHOLE, "one call for all layers saves the way into each")
 
 
-def search_loop(*, whole: bool, compiled: bool) -> Choice:
+def search_loop(*, whole: bool, compiled: bool, one_vocabulary: bool) -> Choice:
     """Choose for the steps of greedy and beam search: one call for many, or one for each.
 
-    whole: one call computes all decoder layers. compiled: so is the projection to the vocabulary.
+    whole: one call computes all decoder layers. compiled: the projection to the vocabulary is a
+    compiled kernel. one_vocabulary: every piece of the projection has an embedding.
     """
     if not whole:
         return Choice(By.SEPARATE, "the decoder layers are not one call")
     if not compiled:
         return Choice(By.SEPARATE, "the projection to the vocabulary is not a compiled kernel")
+    if not one_vocabulary:
+        return Choice(
+            By.SEPARATE, "the projection to the vocabulary has more pieces than embeddings"
+        )
     return Choice(By.NUMBA_STEPS, "Python is called only when a sentence ends")

@@ -19,7 +19,8 @@ from headway.kernels.codegen.numba_compiler import compiled_exactly, inlined
 Doubles = NDArray[np.float64]
 
 SENTENCE_ENDED, NEEDS_ROOM, NOT_A_NUMBER = 0, 1, 2
-"""The reasons to return: a sentence ended; the caches are full; a sum of probabilities is NaN."""
+"""The reasons to return: a sentence ended, or none is at work; the caches are full; a sum of
+probabilities is NaN."""
 
 
 class Model(NamedTuple):
@@ -165,6 +166,8 @@ def search_until_end(
                 if at_work[slot] and log_probs[slot, copy] > -np.inf:
                     rows[count], slots[count] = slot * copies + copy, slot
                     count += 1
+        if count == 0:
+            return SENTENCE_ENDED
         for i in range(count):
             row, slot = rows[i], slots[i]
             if past_lengths[row] == owners.shape[1]:

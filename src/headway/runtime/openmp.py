@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import functools
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,14 +34,38 @@ def parallel_region() -> int:
 def one_thread() -> Iterator[None]:
     """Let PyTorch compute with one thread in this thread of Python, and leave all others alone.
 
-    `torch.set_num_threads` also sets the number of every thread of Python that begins later. It is
-    called only where PyTorch has another OpenMP library.
+    Where PyTorch has another OpenMP library, all threads of Python that begin meanwhile have one,
+    too: `torch.set_num_threads` knows no other way.
     """
-    before = torch.get_num_threads()  # a new thread gets its number at this question
     library = _library()
-    choose = torch.set_num_threads if library is None else library.omp_set_num_threads
-    choose(1)
+    if library is None:
+        with _one_for_all():
+            yield
+        return
+    before = torch.get_num_threads()  # a new thread gets its number at this question
+    library.omp_set_num_threads(1)
     try:
         yield
     finally:
-        choose(before)
+        library.omp_set_num_threads(before)
+
+
+@contextlib.contextmanager
+def _one_for_all() -> Iterator[None]:
+    """Set the number when the first thread comes, and restore it when the last one leaves."""
+    global _inside, _before
+    with _entrance:
+        if _inside == 0:
+            _before = torch.get_num_threads()
+        _inside += 1
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        with _entrance:
+            _inside -= 1
+            if _inside == 0:
+                torch.set_num_threads(_before)
+
+
+_entrance, _inside, _before = threading.Lock(), 0, 1

@@ -136,3 +136,19 @@ def test_other_threads_of_the_caller_keep_their_number_of_threads() -> None:
     finally:
         torch.set_num_threads(before)
     assert set(numbers) == {3}
+
+
+def test_where_a_thread_cannot_start_the_others_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    running, start, started = threading.active_count(), threading.Thread.start, []
+
+    def limited(thread: threading.Thread) -> None:
+        if len(started) == 2:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    with pytest.raises(RuntimeError, match="can't start"):
+        list(run_in_parallel(doubled, range(10_000_000), 3))
+    assert len(started) == 2
+    assert threading.active_count() == running

@@ -109,10 +109,11 @@ def test_only_a_stack_of_equal_layers_with_relu_is_one_call() -> None:
         assert dispatch.whole_stack(**facts | {name: False}).by is By.SEPARATE
 
 
-def test_the_search_is_one_call_if_the_decoder_and_the_output_are() -> None:
-    assert dispatch.search_loop(whole=True, compiled=True).by is By.NUMBA_STEPS
-    assert dispatch.search_loop(whole=False, compiled=True).by is By.SEPARATE
-    assert dispatch.search_loop(whole=True, compiled=False).by is By.SEPARATE
+def test_the_search_is_one_call_if_all_its_parts_are_kernels_of_one_vocabulary() -> None:
+    facts = dict.fromkeys(("whole", "compiled", "one_vocabulary"), True)
+    assert dispatch.search_loop(**facts).by is By.NUMBA_STEPS
+    for name in facts:
+        assert dispatch.search_loop(**facts | {name: False}).by is By.SEPARATE
 
 
 @pytest.mark.parametrize("choose", [dispatch.compiled_linear, dispatch.pytorch_linear])

@@ -26,13 +26,35 @@ def test_one_thread_is_of_the_calling_thread_alone() -> None:
     assert seen == [3]
 
 
-def test_with_another_library_pytorch_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen: list[int] = []
+def test_with_another_library_the_last_thread_restores_the_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(openmp, "_library", lambda: None)
-    monkeypatch.setattr(torch, "set_num_threads", chosen.append)
     before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    together = threading.Barrier(4)
+    inside: list[int] = []
 
-    with one_thread():
-        pass
+    def work() -> None:
+        with one_thread():
+            together.wait(timeout=30)
+            inside.append(torch.get_num_threads())
+            together.wait(timeout=30)
 
-    assert chosen == [1, before]
+    try:
+        for _ in range(3):
+            threads = [threading.Thread(target=work) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            fresh: list[int] = []
+            other = threading.Thread(
+                target=lambda fresh=fresh: fresh.append(torch.get_num_threads())
+            )
+            other.start()
+            other.join()
+            assert fresh == [3]
+    finally:
+        torch.set_num_threads(before)
+    assert set(inside) == {1}

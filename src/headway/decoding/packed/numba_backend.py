@@ -486,8 +486,11 @@ class NumbaBackend:
     ) -> SearchLoop | None:
         """Return the loop if `dispatch.search_loop` chooses it."""
         product = output.rough if isinstance(output, SharpLoop) else output
+        compiled = isinstance(product, LoopProduct)
         choice = dispatch.search_loop(
-            whole=isinstance(decoder, FusedDecoder), compiled=isinstance(product, LoopProduct)
+            whole=isinstance(decoder, FusedDecoder),
+            compiled=compiled,
+            one_vocabulary=compiled and product.num_outputs <= len(embedding.table),
         )
         if choice.by is dispatch.By.SEPARATE:
             return None

@@ -11,7 +11,7 @@ from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.candidates import NEVER_CHOSEN, check_numbers
 from headway.decoding.engine import Engine
 from headway.decoding.hypothesis import Hypothesis
-from headway.decoding.options import SearchOptions, length_penalty
+from headway.decoding.options import LengthForm, SearchOptions, length_penalty
 from headway.decoding.packed.layers import PackedEmbedding
 from headway.decoding.packed.numba_backend import (
     FusedDecoder,
@@ -100,11 +100,11 @@ class CompiledBatch:
         )
         self.rules = kernel.Rules(
             greedy=options.beam_size == 1,
-            penalties=_penalties(options, _ROOM),
+            penalties=_penalties(options.length_penalty, options.length_form, _ROOM),
             finished_needed=float(max(options.patience * copies, best)),
             drops_hopeless=not options.length_penalty,
-            min_length=options.min_length,
-            no_repeat_ngram=options.no_repeat_ngram,
+            min_length=int(options.min_length),
+            no_repeat_ngram=int(options.no_repeat_ngram),
             repetition_penalty=np.float32(options.repetition_penalty),
             never=np.array(NEVER_CHOSEN, np.int64),
             start=START_ID,
@@ -113,6 +113,7 @@ class CompiledBatch:
 
     def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
         """Encode these sentences into free slots, and begin their searches."""
+        assert all(r.allowed is None and not r.terms for r in requests), "the loop has no lists"
         self.engine.encode(self.state, slots, [request.source_ids for request in requests])
         limited = [request.under(self.options) for request in requests]
         forced = np.array([piece for request in limited for piece in request.prefix], np.int64)
@@ -140,7 +141,8 @@ class CompiledBatch:
             wider = ((0, 0), (0, 0), (0, longer - room))
             self.sentences = self.sentences._replace(ids=np.pad(self.sentences.ids, wider))
             self.finished = self.finished._replace(ids=np.pad(self.finished.ids, wider))
-            self.rules = self.rules._replace(penalties=_penalties(self.options, longer))
+            penalties = _penalties(self.options.length_penalty, self.options.length_form, longer)
+            self.rules = self.rules._replace(penalties=penalties)
 
     def _make_room_for_prefixes(self, pieces: int) -> None:
         prefixes = self.sentences.prefixes
@@ -180,14 +182,13 @@ class CompiledBatch:
 
 
 @lru_cache(16)
-def _penalties(options: SearchOptions, pieces: int) -> NDArray[np.float64]:
+def _penalties(alpha: float, form: LengthForm, pieces: int) -> NDArray[np.float64]:
     """Return the length penalty of 0 to `pieces` pieces; an empty translation has the end symbol.
 
     They are computed by Python, because another `pow` may round otherwise.
     """
     lengths = range(pieces + 1)
-    alpha, form = options.length_penalty, options.length_form
-    return np.array([length_penalty(max(length, 1), alpha, form) for length in lengths])
+    return np.array([length_penalty(max(length, 1), alpha, form) for length in lengths], np.float64)
 
 
 def _exact(output: LoopProduct | SharpLoop) -> tuple[NDArray[Any], NDArray[Any], Any, int]:
