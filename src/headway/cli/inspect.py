@@ -76,7 +76,9 @@ def inspect(
     folder = find_bundle(remark_on_weights(model, quiet))
     translator = load(folder, device, precision="float32")
     trace = translator.trace(sentence, target, prefix=prefix)
-    is_unfamiliar = target is None and is_unfamiliar_trace(translator.bundle, trace)
+    is_unfamiliar = target is None and is_unfamiliar_trace(
+        translator.bundle, trace, forced=prefix is not None
+    )
     if is_unfamiliar and not quiet:
         print(f"Note: beyond what this model knows; {UNFAMILIAR}.", file=sys.stderr)
     if out is not None and out.suffix == _PAGE:

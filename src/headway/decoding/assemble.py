@@ -65,12 +65,14 @@ class TranslationBuilder:
         text: str,
         parts: Sequence[Part],
         hypotheses: Sequence[Sequence[Hypothesis]],
+        forced: Sequence[bool],
         attend: Attend | None = None,
         source_words: Sequence[Words] = (),
     ) -> Translation:
         """Join the hypotheses of each part, best first; without parts the translation is blank.
 
-        text: the source, whose parts these are. attend: returns the attention of each hypothesis;
+        text: the source, whose parts these are. forced: for each part, whether a prefix or terms
+        were demanded. attend: returns the attention of each hypothesis;
         None leaves out attention and alignment.
         source_words: the word of each piece of each part, needed with attend.
         """
@@ -106,7 +108,7 @@ class TranslationBuilder:
             complete=all(part.complete for part in combined[0]),
             unknown_pieces=sum(self.source.unknown_count(part.ids) for part in parts),
             empty_parts=sum(not text.strip() for text in written[0]),
-            unfamiliar_parts=unfamiliar_parts(self.bundle, parts, combined[0]),
+            unfamiliar_parts=unfamiliar_parts(self.bundle, parts, combined[0], forced),
             deleted_characters=len(self.source.deleted_texts(text)),
         )
 

@@ -77,15 +77,24 @@ def pairs_within_words(tokenizer: Tokenizer, ids: Sequence[int]) -> Iterator[Pai
 
 
 def unfamiliar_parts(
-    bundle: Bundle, parts: Iterable[Part], hypotheses: Iterable[Hypothesis]
+    bundle: Bundle,
+    parts: Iterable[Part],
+    hypotheses: Iterable[Hypothesis],
+    forced: Iterable[bool],
 ) -> int:
-    """Return the number of parts that are beyond what the model knows; 0 if it has no limits."""
+    """Return the number of parts that are beyond what the model knows; 0 if it has no limits.
+
+    forced: for each part, whether a prefix or terms were demanded. Their probability says nothing
+    about the sentence, so such a part is judged by its source alone.
+    """
     familiarity = Familiarity.of(bundle)
     if familiarity is None:
         return 0
     tokenizer = bundle.source_tokenizer
     doubts = (
-        familiarity.doubt(tokenizer, part.ids, best.log_prob, len(best.ids) + 1)
-        for part, best in zip(parts, hypotheses, strict=True)
+        familiarity.doubt(
+            tokenizer, part.ids, 0.0 if is_forced else best.log_prob, len(best.ids) + 1
+        )
+        for part, best, is_forced in zip(parts, hypotheses, forced, strict=True)
     )
     return sum(doubt > familiarity.limit for doubt in doubts)

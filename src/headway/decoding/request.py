@@ -29,6 +29,11 @@ class Request:
     allowed: Ints | None = field(default=None, compare=False)
     """Pieces that the translation may be made of, ascending; None allows all."""
 
+    @property
+    def is_forced(self) -> bool:
+        """Return True if the translation is not the model's free choice: by prefix or terms."""
+        return bool(self.prefix or self.terms)
+
     def only_choice(self, step: int) -> int | None:
         """Return the only piece that may follow `step` pieces; None if several may."""
         if step < len(self.prefix):

@@ -234,13 +234,17 @@ class TextTranslator:
         )
         builder = TranslationBuilder(self.bundle, options)
         translations = []
+        demands = (request.is_forced for request in requests)
         for sentence, its_parts in zip(sentences, parts, strict=True):
             hypotheses = [next(results) for _ in its_parts]
+            forced = [next(demands) for _ in its_parts]
             if attention:
                 words = self.requests.source_words(sentence, its_parts)
-                translations.append(builder.join(sentence, its_parts, hypotheses, attend, words))
+                translations.append(
+                    builder.join(sentence, its_parts, hypotheses, forced, attend, words)
+                )
             else:
-                translations.append(builder.join(sentence, its_parts, hypotheses))
+                translations.append(builder.join(sentence, its_parts, hypotheses, forced))
         return translations[0] if isinstance(text, str) else translations
 
     @_foreign_names_hinted
@@ -292,7 +296,9 @@ class TextTranslator:
             unknown_pieces=sum(tokenizer.unknown_count(part.ids) for part in parts),
             empty_parts=sum(not target.strip() for target in written)
             or int(not parts and is_lost(self.bundle, text)),
-            unfamiliar_parts=unfamiliar_parts(self.bundle, parts, best),
+            unfamiliar_parts=unfamiliar_parts(
+                self.bundle, parts, best, (request.is_forced for request in requests)
+            ),
             deleted_characters=len(tokenizer.deleted_texts(text)),
         )
 
@@ -332,7 +338,7 @@ class TextTranslator:
             Alternative(
                 self.bundle.target_tokenizer.piece(piece),
                 probability,
-                builder.join(text, parts, [hypotheses]),
+                builder.join(text, parts, [hypotheses], [True]),
             )
             for (piece, probability), hypotheses in zip(choices, best, strict=True)
         ]
@@ -375,7 +381,9 @@ class TextTranslator:
             tuple(recorder.nodes),
             tuple(recorder.steps),
             tuple(recorder.ranking),
-            TranslationBuilder(self.bundle, options).join(text, parts, [hypotheses]),
+            TranslationBuilder(self.bundle, options).join(
+                text, parts, [hypotheses], [request.is_forced]
+            ),
         )
 
     def _check_ready(self) -> None:

@@ -188,9 +188,9 @@ def test_parts_that_became_nothing_are_counted(make: Make) -> None:
     requests = [translator.requests.make_one(part.ids, [], translator.options) for part in parts]
     found = [list(each) for each in search_all(translator.engine, translator.options, requests)]
     builder = TranslationBuilder(translator.bundle, translator.options)
-    assert builder.join("the", parts, found).empty_parts == 0
+    assert builder.join("the", parts, found, [False] * len(parts)).empty_parts == 0
     found[1] = [found[1][0]._replace(ids=())]
-    assert builder.join("the", parts, found).empty_parts == 1
+    assert builder.join("the", parts, found, [False] * len(parts)).empty_parts == 1
 
 
 def test_samples_of_parts_are_joined_one_to_one(make: Make) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -73,8 +74,8 @@ def limited(bundle: Bundle, limit: float, text: str = "ab ba! ab") -> TextTransl
     return TextTranslator(replace(bundle, record=record), "reference")
 
 
-def end_of(translator: TextTranslator, text: str) -> int:
-    fragments = translator.stream(text)
+def end_of(translator: TextTranslator, text: str, **demands: Any) -> int:
+    fragments = translator.stream(text, **demands)
     while True:
         try:
             next(fragments)
@@ -91,6 +92,20 @@ def test_parts_beyond_the_limit_are_counted(bundle: Bundle) -> None:
     assert limited(bundle, -1.0).translate("  ").unfamiliar_parts == 0
     uncalibrated = TextTranslator(bundle, "reference")
     assert uncalibrated.translate(text).unfamiliar_parts == end_of(uncalibrated, text) == 0
+
+
+def test_a_forced_word_is_not_held_against_its_sentence(bundle: Bundle) -> None:
+    free = TextTranslator(bundle, "reference").translate("ab ba").hypotheses[0]
+    translator = limited(bundle, -free.log_prob / (len(free.pieces) + 1) + 1e-6)
+    demands: list[dict[str, Any]] = [
+        {"terms": ["bbab"]}, {"glossary": {"ab": "bbab"}}, {"prefix": "bbab"}
+    ]  # fmt: skip
+    for demand in demands:
+        result = translator.translate("ab ba", **demand)
+        best = result.hypotheses[0]
+        assert best.log_prob / (len(best.pieces) + 1) < free.log_prob / (len(free.pieces) + 1)
+        assert result.unfamiliar_parts == end_of(translator, "ab ba", **demand) == 0
+        assert translator.translate("aüb ab", **demand).unfamiliar_parts == 1
 
 
 def test_the_doubt_of_a_translation_decides(bundle: Bundle) -> None:

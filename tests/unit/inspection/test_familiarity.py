@@ -28,4 +28,6 @@ def test_a_trace_agrees_with_the_translation(make: Make, margin: float, source: 
 
     assert beyond == (margin < 0 or source != SOURCE)
     assert beyond == (calibrated.translate(source).unfamiliar_parts == 1)
+    begun = calibrated.trace(source, prefix=translator.bundle.target_tokenizer.decode([9]))
+    assert is_unfamiliar_trace(calibrated.bundle, begun, forced=True) == (source != SOURCE)
     assert not is_unfamiliar_trace(translator.bundle, translator.trace(source))
