@@ -47,13 +47,16 @@ def fastest(device: torch.device, size: DecoderSize) -> Precision:
     """Return the precision that multiplies the matrices of this decoder fastest on this machine.
 
     Only those count whose translations score as those of float32 do (`dispatch.scores_as_float32`).
-    If several take nearly the same time, it is the most exact: bfloat16 and int8 change a few
-    translations of a hundred. Measurements are kept in the user's cache folder, by processor,
+    On a processor with VNNI it is int8; elsewhere precisions are measured. If several take nearly
+    the same time, it is the most exact: bfloat16 and int8 change a few translations of a hundred.
+    Measurements are kept in the user's cache folder, by processor,
     versions, kernels and sizes. If it cannot be written, each call measures again.
     """
     candidates = _candidates(device, size.d_model * size.d_ff)
     if len(candidates) == 1:
         return candidates[0]
+    if "int8" in candidates and dispatch.has_vnni():
+        return "int8"  # never slower: it computes in bfloat16 where bytes gain nothing (log/080)
     backend = f"{choose_backend(device, 'float32').name}, {_GENERATION}"
     key = "|".join([processor(device), torch.__version__, backend, "x".join(map(str, size))])
     precision = measured_once(key, candidates, lambda: _measure(device, size, candidates))

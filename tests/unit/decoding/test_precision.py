@@ -32,7 +32,17 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[DecoderSiz
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(precision, "_measure", measure)
     monkeypatch.setattr(dispatch, "scores_as_float32", lambda *_: True)
+    monkeypatch.setattr(dispatch, "has_vnni", lambda: False)
     return calls
+
+
+def test_with_vnni_nothing_is_measured(
+    measured: list[DecoderSize], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(dispatch, "has_vnni", lambda: True)
+
+    assert fastest(CPU, SMALL) == "int8"
+    assert measured == []
 
 
 def test_a_size_is_measured_once(measured: list[DecoderSize]) -> None:
