@@ -65,6 +65,7 @@ _NUMBERS = re.compile("valid (number|integer)")
 _BEYOND = re.compile(r"should be (greater|less) than or equal to (\S+)")
 _MODEL = ("-m", "--model", "--model-path", "--checkpoint")
 _INPUT = ("-i", "--in", "--input", "--input-file", "--file", "--src")
+_SENTENCE = ("--sentence", "--source", "--text", *_INPUT)
 _INPUTS = {
     "FILE", "--glossary", "--gold", "--hypothesis", "--prefix", "--reference", "--sample",
     "--source", "--target", "--terms",
@@ -205,6 +206,8 @@ class Command(TyperCommand):
             )
         if wanted in _OTHER_OPTIONS and (meant := _OTHER_OPTIONS[wanted])[0] in names:
             return f"Did you mean {' and '.join(name for name in meant if name in names)}?"
+        if option in _SENTENCE and "sentence" in arguments:
+            return f"The sentence is the second argument: headway {self.name} MODEL SENTENCE"
         if option in _INPUT and "file" in arguments:
             return f"The text is the second argument: headway {self.name} MODEL FILE"
         if option in _INPUT and "--source" in names:

@@ -48,6 +48,7 @@ _LOST = 120.0  # most seconds of work that a power cut costs
 _TO_LEARN = 200  # updates; with fewer a model hardly learns anything
 _SIZES = ("d_model", "d_ff", "num_encoder_layers", "num_decoder_layers")
 _LEAST = 10
+_TRIAL = 20  # steps of a run that only tries its settings
 _AVERAGED_ONCE = 2  # snapshots; of more, an average of fewer is tried as well
 
 
@@ -180,7 +181,8 @@ def plan(
         raise ConfigError(
             f"{_minutes(budget.minutes, 'is', 'are')} not enough: preparation, validations and "
             f"final scores take {overhead:,.0f} seconds, and each update takes {costs.step:.2f}.",
-            f"{advice} Or set the number of steps instead: --set training.max_steps=20.",
+            f"{advice} Or set the number of steps and the warm-up instead: --set "
+            f"training.max_steps={_TRIAL} --set training.warmup_steps={_TRIAL // 10}.",
         )
     every = math.ceil(steps / validations)
     needed = math.ceil(steps / every)  # the interval before the last may be shorter

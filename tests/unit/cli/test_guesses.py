@@ -20,6 +20,9 @@ def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("arguments", "hint"),
     [
         ("translate M -i train.en", "The text is the second argument"),
+        ("inspect M --text one", "The sentence is the second argument: headway inspect MODEL SEN"),
+        ("inspect M --sentence one", "The sentence is the second argument"),
+        ("inspect M --input one", "The sentence is the second argument"),
         ("translate --model M train.en", "The model is the first argument"),
         ("translate M --int8", "Did you mean --precision int8?"),
         ("translate M --bf16", "Did you mean --precision bfloat16?"),

@@ -15,6 +15,7 @@ from headway.config.training import TrainingConfig
 from headway.errors import ConfigError
 from headway.training.budget import Budget, Costs, Plan, check_budget, plan
 from headway.training.schedule import Schedule, paper_peak
+from headway.training.settings import remarks
 
 COSTS = Costs(step=0.5, compiling=0.0, validation=2.0, endless=3.0, end=30.0, updates=36)
 RECIPE = TrainingConfig(
@@ -272,9 +273,13 @@ def test_minutes_that_do_not_suffice_at_all_are_refused() -> None:
     with pytest.raises(
         ConfigError,
         match=r"0\.5 minutes are not enough.*at least about 3 minutes\. .* about 6 to 18 minutes"
-        r".* --set training\.max_steps=20\.",
-    ):
+        r".* --set training\.max_steps=20 --set training\.warmup_steps=2\.",
+    ) as refused:
         chosen(0.5)
+
+    settings = re.findall(r"--set training\.(\w+)=(\d+)", str(refused.value))
+    suggested = TrainingConfig().replace({key: int(value) for key, value in settings})
+    assert remarks(suggested, suggested.max_steps, 50_000) == []
 
 
 @pytest.mark.parametrize("minutes", [0, -1.0, math.inf, math.nan])
