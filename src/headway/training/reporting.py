@@ -126,18 +126,25 @@ class Reporter:
         self._losses.append((result.loss * result.target_tokens, result.target_tokens))
         losses, pieces = map(sum, zip(*self._losses, strict=True))
         loss, speed = f"{losses / pieces:.3f}", self._speed()
-        rate = f"{speed:,.0f}" if speed else "-"
         if self._bar is not None and self._task is not None:
             drawn = now >= self._due
             self._due = now + _DRAWN if drawn else self._due
-            self._bar.update(self._task, completed=step, loss=loss, speed=rate, refresh=drawn)
+            self._bar.update(
+                self._task,
+                completed=step,
+                loss=loss,
+                speed=f"{speed:,.0f}" if speed else "-",
+                refresh=drawn,
+            )
         elif self._last and now >= self._due:
             self._due = now + _NEXT_LINES
             (began, first), left = self._first, self._last - step
             minutes = (now - began) / max(step - first, 1) * left / 60
+            # The first update after a validation has no speed yet.
+            rate = f"{speed:,.0f} target tokens/s  " if speed else ""
             self.say(
-                f"step {step:,} of {self._last:,}  mean loss {loss}  {rate} target tokens/s  about "
-                f"{minutes:,.1f} minutes left"
+                f"step {step:,} of {self._last:,}  mean loss {loss}  {rate}about {minutes:,.1f} "
+                "minutes left"
             )
 
     def record_step(self, step: int, epoch: int, loss: float, last: StepResult) -> None:

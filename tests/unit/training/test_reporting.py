@@ -205,3 +205,18 @@ def test_in_a_log_a_line_a_minute_has_the_mean_loss_of_the_latest_updates(
     assert first.startswith("step 2 of 100  mean loss 2.750  ")  # (5 · 100 + 2 · 300) / 400
     assert first.endswith("about 49.0 minutes left")
     assert second.startswith("step 4 of 100  mean loss 3.833  ")
+    assert "  6 target tokens/s  about" in second  # (300 + 100 + 100) / 90 s
+
+
+def test_the_line_of_the_first_update_after_a_validation_leaves_the_speed_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "perf_counter", lambda: now)
+    reporter, text = make()
+    reporter.start(None, 0, 100)
+    reporter.validation(VALIDATION)
+    now = 60.0
+    reporter.step(2, StepResult(5.0, 100, 1.0, 0.01))
+    line = text.getvalue().splitlines()[-1]
+    assert line == "step 2 of 100  mean loss 5.000  about 49.0 minutes left"
