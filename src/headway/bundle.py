@@ -126,6 +126,12 @@ class Bundle:
         return script if isinstance(script, str) else ""
 
     @property
+    def target_script(self) -> str:
+        """Return the script of nine in ten of its training targets, or "" if there is none."""
+        script = self.record.get("target_script")
+        return script if isinstance(script, str) else ""
+
+    @property
     def joint(self) -> bool:
         """Return True if both sides share one tokenizer."""
         return self.source_tokenizer == self.target_tokenizer

@@ -134,7 +134,10 @@ def inherit(config: RunConfig, begun: RunConfig) -> RunConfig:
 
 def _direction(bundle: Bundle) -> TrainedDirection:
     source, target = bundle.source_language, bundle.target_language
-    scripts = bundle.source_script or script_of_language(source), script_of_language(target)
+    scripts = (
+        bundle.source_script or script_of_language(source),
+        bundle.target_script or script_of_language(target),
+    )
     return TrainedDirection((source, target), scripts)
 
 

@@ -61,28 +61,35 @@ def _values(pairs: Pairs, side: str) -> Iterator[NDArray[Any]]:
 
 
 def describe_sources(corpora: Iterable[Iterable[Pair]], language: str) -> dict[str, Any]:
-    """Return facts about the sources of training text, as a bundle records them.
+    """Return facts about training text, most on its sources, as a bundle records them.
 
     `several_sentences` is the share of sources with more than one sentence, and `usual_sentences`
     the number that 95 % of them do not exceed. `source_script` is the script of nine in ten of the
-    sources with letters, such as `HANGUL`, and empty if there is none. At most 2,000 sources of
-    each corpus are looked at, at even distances in its first 100,000 pairs. language: its name, or
-    its code.
+    sources with letters, such as `HANGUL`, and empty if there is none; `target_script` is that of
+    the targets. At most 2,000 pairs of each corpus are looked at, at even distances in its first
+    100,000 pairs. language: its name, or its code.
     """
     code = splitting_language(language)
     counts: list[int] = []
-    scripts: Counter[str] = Counter()
+    scripts: tuple[Counter[str], Counter[str]] = Counter(), Counter()
     for corpus in corpora:
-        sources = [pair.source for pair in islice(corpus, _LOOKED_AT)]
-        for source in sources[:: -(-len(sources) // _SAMPLED) or 1]:
+        pairs = list(islice(corpus, _LOOKED_AT))
+        for source, target in pairs[:: -(-len(pairs) // _SAMPLED) or 1]:
             counts.append(len(split_sentences(source, code)))
-            scripts[main_script(source)] += 1
+            scripts[0][main_script(source)] += 1
+            scripts[1][main_script(target)] += 1
     several = sum(count > 1 for count in counts) / max(len(counts), 1)
     usual = np.percentile(counts or [1], _USUAL, method="inverted_cdf")
-    del scripts[""]
-    most = [script for script, lines in scripts.items() if lines >= _IN_SCRIPT * scripts.total()]
     return {
         "several_sentences": round(several, 4),
         "usual_sentences": int(usual),
-        "source_script": most[0] if most else "",
+        "source_script": _script_of_most(scripts[0]),
+        "target_script": _script_of_most(scripts[1]),
     }
+
+
+def _script_of_most(scripts: Counter[str]) -> str:
+    """Return the script of nine in ten of the lines with letters; empty if there is none."""
+    del scripts[""]
+    total = scripts.total()
+    return next((script for script, lines in scripts.items() if lines >= _IN_SCRIPT * total), "")

@@ -149,6 +149,7 @@ class TestFinishedRun:
         assert bundle.record["several_sentences"] == 0.0
         assert bundle.record["usual_sentences"] == 1
         assert bundle.source_script == bundle.record["source_script"] == "LATIN"
+        assert bundle.target_script == bundle.record["target_script"] == "LATIN"
         assert f"| {expected[0].value:.2f} |" in bundle.card
 
     def test_finishing_again_changes_no_weight(self, run: Path, quiet: Reporter) -> None:

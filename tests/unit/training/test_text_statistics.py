@@ -59,10 +59,13 @@ def test_the_usual_number_of_sentences_is_not_that_of_rare_long_lines(
     assert describe_sources([], "en")["usual_sentences"] == 1
 
 
-def test_the_script_of_nine_in_ten_sources_is_recorded() -> None:
+def test_the_script_of_nine_in_ten_lines_of_a_side_is_recorded() -> None:
     def script(*sources: str) -> str:
-        corpora = [[Pair(source, "x") for source in sources]]
-        return describe_sources(corpora, "source")["source_script"]
+        described = describe_sources([[Pair(source, "x") for source in sources]], "source")
+        turned = describe_sources([[Pair("x", source) for source in sources]], "source")
+        assert turned["target_script"] == described["source_script"]
+        assert described["target_script"] == turned["source_script"] == ("LATIN" if sources else "")
+        return described["source_script"]
 
     korean = ["저는 간다"] * 9
     assert script(*korean, "I go") == "HANGUL"

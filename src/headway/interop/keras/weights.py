@@ -30,6 +30,7 @@ _OF_TEXT = (
     "several_sentences",
     "usual_sentences",
     "source_script",
+    "target_script",
     "examples",
 )
 """Keys of a record that describe the text and not the weights."""

@@ -21,6 +21,7 @@ OF_TEXT = {
     "several_sentences": 0.75,
     "usual_sentences": 3,
     "source_script": "LATIN",
+    "target_script": "HANGUL",
     "examples": ["a b"],
 }
 
