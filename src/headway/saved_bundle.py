@@ -158,7 +158,7 @@ def _report(run: Path) -> dict[str, Any] | None:
         ) from None
 
 
-def which_weights(path: Path) -> str:
+def which_weights(path: str | Path) -> str:
     """Say which bundle of a run is used, and why; nothing if the path is a bundle itself."""
     folder, run = find_bundle(path), expanded(path)
     if folder == run:
@@ -178,7 +178,7 @@ def which_weights(path: Path) -> str:
     return f"{path}: using the weights in {folder}, {reason}."
 
 
-def unfinished_weights(path: Path) -> str:
+def unfinished_weights(path: str | Path) -> str:
     """Say which bundle of an unfinished run is used; nothing for a finished one or a bundle."""
     folder, run = find_bundle(path), expanded(path)
     return which_weights(path) if folder != run and best_is_better(run) is None else ""

@@ -22,7 +22,7 @@ class Translator(decoding.TextTranslator):
     def _remark_on(cls, *paths: str | Path) -> None:
         """Warn of runs that are not finished."""
         for path in paths:
-            if words := unfinished_weights(Path(path)):
+            if words := unfinished_weights(path):
                 warn(words)
 
     def trace(

@@ -7,12 +7,13 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 
 
 @functools.cache
-def _library() -> ctypes.CDLL | None:
+def _library() -> Any:
     """Return the library; None where PyTorch has another one, as on macOS and Windows."""
     for path in sorted((Path(torch.__file__).parent / "lib").glob("libgomp*.so*")):
         with contextlib.suppress(OSError, AttributeError):  # PyTorch has loaded another library
