@@ -173,7 +173,9 @@ def which_weights(path: str | Path) -> str:
     elif report and report.get("same_weights"):
         reason = f"the same as {run / BEST}, because the weights of one validation were averaged"
     else:
-        rival = "the averaged ones" if verdict else "those of the best single step"
+        steps = report.get("averaged_steps") or () if report else ()
+        averaged = f"those of step {steps[0]:,}" if len(steps) == 1 else "the averaged ones"
+        rival = averaged if verdict else "those of the best single step"
         reason = f"which do {'better' if verdict else 'no worse'} on validation text than {rival}"
     return f"{path}: using the weights in {folder}, {reason}."
 

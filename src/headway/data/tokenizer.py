@@ -205,9 +205,9 @@ class Tokenizer:
         r"""Return the characters of a text that normalization deletes, in order.
 
         SentencePiece's `nmt` rules delete control characters, U+FFFD and `▁`, or put a space in
-        their place. Spaces are not counted, and neither are marks of Unicode's category Cf, such as
-        U+200B, U+FEFF or marks of direction: they have no text of their own. A lone surrogate is
-        U+FFFD.
+        their place. A space is counted only if nothing is in its place, as of U+000B. Marks of
+        Unicode's category Cf, such as U+200B, U+FEFF or marks of direction, have no text of their
+        own and are not counted. A lone surrogate is U+FFFD.
         """
         text = encodable(text)
         deleted = {character for character in set(text) if self._deletes(character)}
@@ -217,9 +217,11 @@ class Tokenizer:
         """Return True if normalization leaves nothing of a character that is text."""
         if (known := self._is_deleted.get(character)) is not None:
             return known
-        is_text = not character.isspace() and unicodedata.category(character) != "Cf"
         # Between letters, because normalization may strip a space at an end.
-        nothing = (self.normalize("ab"), self.normalize("a b"))
+        nothing = [self.normalize("ab")]
+        if not character.isspace():  # a space may become another one
+            nothing.append(self.normalize("a b"))
+        is_text = unicodedata.category(character) != "Cf"
         is_deleted = is_text and self.normalize(f"a{character}b") in nothing
         self._is_deleted[character] = is_deleted
         return is_deleted

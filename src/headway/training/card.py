@@ -48,8 +48,10 @@ def _weights(record: dict[str, Any]) -> str:
     """Return a sentence on which weights of the run these are, and which are better."""
     best = record["weights"] == BEST
     name, alternative = (BEST, AVERAGED) if best else (AVERAGED, BEST)
+    averaged = record.get("averaged_steps") or []
+    step = record["best_step"] if best else averaged[0] if len(averaged) == 1 else None
     begin = f"Weights `{name}` of the run, " + (
-        f"those of step {record['best_step']:,}" if best else "a mean over validations"
+        f"those of step {step:,}" if step is not None else "a mean over validations"
     )
     if "best_is_better" not in record:
         return f"{begin}: the best so far, of a run that is not finished."

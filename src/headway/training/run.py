@@ -229,9 +229,11 @@ def _scoring(text: str, sentences: int, context: RunContext) -> Iterator[None]:
 def _which_is_better(report: dict[str, Any], folder: RunFolder) -> str:
     """Return a sentence on the weights whose scores follow."""
     if report["best_is_better"]:
+        steps = report["averaged_steps"]
+        rival = f"those of step {steps[0]:,}" if len(steps) == 1 else "the averaged ones"
         return (
-            f"On validation text the weights of step {report['best_step']:,} do better than the "
-            f"averaged ones. Scores of {folder.best}:"
+            f"On validation text the weights of step {report['best_step']:,} do better than "
+            f"{rival}. Scores of {folder.best}:"
         )
     if report["same_weights"]:
         return (

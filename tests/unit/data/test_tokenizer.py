@@ -178,9 +178,13 @@ def test_deleted_are_characters_with_text_that_normalization_leaves_out(
     tokenizer = trained(normalization=normalization)
     # Spaces, marks without text, and what becomes another character are not deleted.
     assert tokenizer.deleted_texts("c\x07at \ufffd\ud800▁ the") == deleted
-    assert (
-        tokenizer.deleted_texts(" \t\n\x0b\x1c\u2028\u3000 \u200b\ufeff\u200d\xad ½ e\u0301") == []
-    )
+    assert tokenizer.deleted_texts(" \t\n\x0c\u2028\u3000 \u200b\ufeff\u200d\xad ½ e\u0301") == []
+
+
+def test_a_space_that_leaves_nothing_between_two_words_is_deleted() -> None:
+    for space in "\x0b\x1c\x1d\x1e\x1f":
+        assert TOKENIZER.normalize(f"the{space}cat") == TOKENIZER.normalize("thecat")
+        assert TOKENIZER.deleted_texts(f"the{space}cat") == [space]
 
 
 def test_unknown_spaces_have_a_name() -> None:

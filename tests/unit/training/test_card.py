@@ -113,3 +113,11 @@ def test_each_corpus_is_named_with_what_is_done_to_it() -> None:
         "| training text | a.ko a.en |",
         "| training text | b.jsonl <back> reversed × 0.5 |",
     ]
+
+
+def test_the_average_of_one_validation_is_named_by_its_step() -> None:
+    record = REPORT | {"weights": "averaged", "best_is_better": True, "averaged_steps": [1023]}
+
+    assert "Weights `averaged` of the run, those of step 1,023. By" in write_card(
+        parse_run_config({}), record
+    )
