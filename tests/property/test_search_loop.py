@@ -1,6 +1,7 @@
 """The compiled loop finds what the searches find step by step, equal in all bits."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,6 +22,9 @@ from headway.errors import ConfigError, HeadwayError
 from headway.kernels import dispatch
 from headway.kernels.dispatch import Precision
 from headway.model.transformer import Transformer
+
+pytest.importorskip("numba")
+from headway.decoding.packed.search_loop import CompiledBatch
 
 pytestmark = pytest.mark.skipif(not dispatch.has_numba(), reason="The loop is a compiled kernel.")
 
@@ -92,11 +96,15 @@ def test_hypotheses_and_scores_are_equal_in_all_bits(
 
 def test_a_wide_beam_and_caches_that_grow(build: Callable[..., Transformer]) -> None:
     engine = build_engine(build(3), "packed")
-    options = SearchOptions(19, 0.0, 7, max_length=150)
+    options = SearchOptions(19, 0.0, 7, max_length=150, min_length=140)
     requests = [Request([5, 9, 11, 3], 150), Request([8] * 70 + [3], 140)]
+    batch: Any = build_batch(engine, options, 2)
+    before = batch.state.owners.shape[1]
 
-    loop = results_of(build_batch(engine, options, 2), requests, 2)
+    loop = results_of(batch, requests, 2)
 
+    assert isinstance(batch, CompiledBatch)
+    assert before < 140 < batch.state.owners.shape[1]
     assert loop == results_of(StepwiseBatch(engine, build_search(options), 1), requests, 1)
 
 
@@ -125,8 +133,12 @@ def test_translations_longer_than_the_first_room(build: Callable[..., Transforme
     engine = build_engine(build(4), "packed")
     requests = [Request([5, 3], 300, prefix=[7] * 290), Request([8, 3], 2, prefix=[9] * 5)]
     for options in (SearchOptions(1, min_length=300), SearchOptions(2, min_length=300)):
-        loop = results_of(build_batch(engine, options, 1), requests, 1)
+        batch: Any = build_batch(engine, options, 1)
+        before = batch.sentences.ids.shape[2]
 
+        loop = results_of(batch, requests, 1)
+
+        assert before < 300 < batch.sentences.ids.shape[2]
         assert loop == results_of(StepwiseBatch(engine, build_search(options), 1), requests, 1)
 
 

@@ -166,7 +166,7 @@ class Cell:
             share = row.figures.rate / self.ours.figures.rate
             notes.append(
                 f"{self.title}: as installed, in {self.installed}: {share:.2f} of the speed of our "
-                "best configuration."
+                "best configuration that counts."
             )
         if cut := max(row.figures.cut for row in self.rows):
             notes.append(f"{self.title}: the output limit ended up to {cut} translations.")

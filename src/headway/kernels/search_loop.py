@@ -98,7 +98,7 @@ class Finished(NamedTuple):
     """The number that have finished, the forgotten ones included, (N,)."""
 
 
-class Rules(NamedTuple):
+class Settings(NamedTuple):
     """The options of the search."""
 
     greedy: bool
@@ -124,7 +124,7 @@ def search_until_end(
     caches: Caches,
     sentences: Sentences,
     finished: Finished,
-    rules: Rules,
+    settings: Settings,
 ) -> int:
     """Take steps until at least one sentence ends; return the reason to return.
 
@@ -139,7 +139,7 @@ def search_until_end(
     (
         greedy, penalties, finished_needed, drops_hopeless,
         min_length, no_repeat_ngram, repetition_penalty, never, start, end,
-    ) = rules  # fmt: skip
+    ) = settings  # fmt: skip
     copies, room = log_probs.shape[1], 0
     for slot in range(at_work.size):
         if at_work[slot]:
@@ -237,74 +237,153 @@ def search_until_end(
             step, limit = steps[slot], max_lengths[slot]
             penalty = penalties[step + 1]
             if greedy:
-                total, piece = totals[first, 0], pieces[first, 0]
-                possible = total > -np.inf
-                if possible:
-                    log_probs[slot, 0] = total
-                if possible and piece != end:
-                    ids[slot, 0, step] = piece
-                    steps[slot] = step + 1
-                else:
-                    at_work[slot] = False  # if no piece is possible, rules forbid all
-                    copy, total = rows[first] - slot * copies, log_probs[slot, 0]
-                    _finish(
-                        kept_ids, scores, facts, counts, slot,
-                        ids, copy, step, total, total / penalty, possible and step < limit,
-                    )  # fmt: skip
+                _take_best(
+                    totals, pieces, first, penalty, end, slot, step, limit,
+                    at_work, steps, log_probs, ids, kept_ids, scores, facts, counts,
+                )  # fmt: skip
             else:
-                # The best pieces of the live hypotheses, rows first to last, by turns.
-                for k in range(copies):
-                    taken[k], new_log_probs[k] = 0, -np.inf
-                live, possible = 0, False
-                for rank in range(2 * copies):
-                    # The best extension that is left; of equal ones that of the first hypothesis.
-                    best, total = -1, -np.inf
-                    for i in range(first, last):
-                        column = taken[i - first]
-                        if column < width and totals[i, column] > total:
-                            best, total = i, totals[i, column]
-                    if best < 0:
-                        break
-                    possible = True
-                    piece, parent = pieces[best, taken[best - first]], rows[best] - slot * copies
-                    taken[best - first] += 1
-                    if piece != end:
-                        if live < copies:
-                            new_log_probs[live], parents[live], newest[live] = total, parent, piece
-                            live += 1
-                    elif rank < copies:
-                        _finish(
-                            kept_ids, scores, facts, counts, slot,
-                            ids, parent, step, total, total / penalty, step < limit,
-                        )  # fmt: skip
-                if not possible and counts[slot] == 0:  # rules forbid all: the best one ends
-                    best = rows[first] - slot * copies
-                    for copy in range(best + 1, copies):
-                        if log_probs[slot, copy] > log_probs[slot, best]:
-                            best = copy
-                    total = log_probs[slot, best]
-                    _finish(
-                        kept_ids, scores, facts, counts, slot,
-                        ids, best, step, total, total / penalty, possible,
-                    )  # fmt: skip
+                live = _rank_extensions(
+                    totals, pieces, rows, first, last, penalty, end, slot, step, limit,
+                    log_probs, ids, kept_ids, scores, facts, counts,
+                    taken, new_log_probs, parents, newest,
+                )  # fmt: skip
                 _reorder(ids, owners, past_lengths, slot, step, live, parents, newest, old)
                 steps[slot] = step + 1
-                worst = -np.inf
-                if counts[slot] >= scores.shape[1]:
-                    worst = scores[slot, _worst_of(scores, facts, slot), 1]
-                top = -np.inf
-                for copy in range(copies):
-                    hopeless = drops_hopeless and new_log_probs[copy] < worst
-                    log_probs[slot, copy] = -np.inf if hopeless else new_log_probs[copy]
-                    top = max(top, log_probs[slot, copy])
-                if top == -np.inf:
-                    at_work[slot] = False
-                elif counts[slot] >= finished_needed:
-                    at_work[slot] = top / penalty > worst
+                at_work[slot] = _goes_on(
+                    new_log_probs, slot, penalty, drops_hopeless, finished_needed,
+                    log_probs, scores, facts, counts,
+                )  # fmt: skip
             ended |= not at_work[slot]
             first = last
         if ended:
             return SENTENCE_ENDED
+
+
+@inlined
+def _take_best(
+    totals: Doubles,
+    pieces: Ints,
+    i: int,
+    penalty: float,
+    end: int,
+    slot: int,
+    step: int,
+    limit: int,
+    at_work: Bools,
+    steps: Ints,
+    log_probs: Doubles,
+    ids: NDArray[np.int32],
+    kept_ids: NDArray[np.int32],
+    scores: Doubles,
+    facts: Ints,
+    counts: Ints,
+) -> None:
+    """Take the best piece of a sentence with one hypothesis, row i."""
+    total, piece = totals[i, 0], pieces[i, 0]
+    possible = total > -np.inf
+    if possible:
+        log_probs[slot, 0] = total
+    if possible and piece != end:
+        ids[slot, 0, step] = piece
+        steps[slot] = step + 1
+    else:
+        at_work[slot] = False  # if no piece is possible, rules forbid all
+        copy, total = 0, log_probs[slot, 0]
+        _finish(
+            kept_ids, scores, facts, counts, slot,
+            ids, copy, step, total, total / penalty, possible and step < limit,
+        )  # fmt: skip
+
+
+@inlined
+def _rank_extensions(
+    totals: Doubles,
+    pieces: Ints,
+    rows: Ints,
+    first: int,
+    last: int,
+    penalty: float,
+    end: int,
+    slot: int,
+    step: int,
+    limit: int,
+    log_probs: Doubles,
+    ids: NDArray[np.int32],
+    kept_ids: NDArray[np.int32],
+    scores: Doubles,
+    facts: Ints,
+    counts: Ints,
+    taken: Ints,
+    new_log_probs: Doubles,
+    parents: Ints,
+    newest: Ints,
+) -> int:
+    """Rank the extensions of a sentence's live hypotheses, rows first to last, and keep the ended.
+
+    Return the number of those that go on, whose log-probabilities, parents and pieces are in the
+    last three arrays. taken: scratch, (K,).
+    """
+    copies, width = log_probs.shape[1], totals.shape[1]
+    for k in range(copies):
+        taken[k], new_log_probs[k] = 0, -np.inf
+    live, possible = 0, False
+    for rank in range(2 * copies):
+        # The best extension that is left; of equal ones that of the first hypothesis.
+        best, total = -1, -np.inf
+        for i in range(first, last):
+            column = taken[i - first]
+            if column < width and totals[i, column] > total:
+                best, total = i, totals[i, column]
+        if best < 0:
+            break
+        possible = True
+        piece, parent = pieces[best, taken[best - first]], rows[best] - slot * copies
+        taken[best - first] += 1
+        if piece != end:
+            if live < copies:
+                new_log_probs[live], parents[live], newest[live] = total, parent, piece
+                live += 1
+        elif rank < copies:
+            _finish(
+                kept_ids, scores, facts, counts, slot,
+                ids, parent, step, total, total / penalty, step < limit,
+            )  # fmt: skip
+    if not possible and counts[slot] == 0:  # rules forbid all: the best one ends
+        best = rows[first] - slot * copies
+        for copy in range(best + 1, copies):
+            if log_probs[slot, copy] > log_probs[slot, best]:
+                best = copy
+        total = log_probs[slot, best]
+        _finish(
+            kept_ids, scores, facts, counts, slot,
+            ids, best, step, total, total / penalty, possible,
+        )  # fmt: skip
+    return live
+
+
+@inlined
+def _goes_on(
+    new_log_probs: Doubles,
+    slot: int,
+    penalty: float,
+    drops_hopeless: bool,
+    finished_needed: float,
+    log_probs: Doubles,
+    scores: Doubles,
+    facts: Ints,
+    counts: Ints,
+) -> bool:
+    """Write the log-probabilities of the next step; return True if the sentence is not done."""
+    worst = -np.inf
+    if counts[slot] >= scores.shape[1]:
+        worst = scores[slot, _worst_of(scores, facts, slot), 1]
+    top = -np.inf
+    for copy in range(log_probs.shape[1]):
+        hopeless = drops_hopeless and new_log_probs[copy] < worst
+        log_probs[slot, copy] = -np.inf if hopeless else new_log_probs[copy]
+        top = max(top, log_probs[slot, copy])
+    enough = counts[slot] >= finished_needed
+    return top > -np.inf and (not enough or top / penalty > worst)
 
 
 @inlined

@@ -58,7 +58,7 @@ class CompiledLoop:
         longest: int,
         sentences: kernel.Sentences,
         finished: kernel.Finished,
-        rules: kernel.Rules,
+        settings: kernel.Settings,
     ) -> int:
         """Take steps until a sentence ends; return the reason to return.
 
@@ -69,7 +69,7 @@ class CompiledLoop:
         model = kernel.Model(table, scale, positions, self.decoder.arguments, *self.output)
         caches = kernel.Caches(state.lengths, state.owners, state.source_lengths, *caches_of(state))
         self.calls = self.calls or _calls(model, caches, self.weight)
-        return kernel.search_until_end(model, self.calls, caches, sentences, finished, rules)
+        return kernel.search_until_end(model, self.calls, caches, sentences, finished, settings)
 
 
 class CompiledBatch:
@@ -98,7 +98,7 @@ class CompiledBatch:
             facts=np.zeros((slots, best, 3), np.int64),
             counts=np.zeros(slots, np.int64),
         )
-        self.rules = kernel.Rules(
+        self.settings = kernel.Settings(
             greedy=options.beam_size == 1,
             penalties=_penalties(options.length_penalty, options.length_form, _ROOM),
             finished_needed=float(max(options.patience * copies, best)),
@@ -142,7 +142,7 @@ class CompiledBatch:
             self.sentences = self.sentences._replace(ids=np.pad(self.sentences.ids, wider))
             self.finished = self.finished._replace(ids=np.pad(self.finished.ids, wider))
             penalties = _penalties(self.options.length_penalty, self.options.length_form, longer)
-            self.rules = self.rules._replace(penalties=penalties)
+            self.settings = self.settings._replace(penalties=penalties)
 
     def _make_room_for_prefixes(self, pieces: int) -> None:
         prefixes = self.sentences.prefixes
@@ -161,7 +161,7 @@ class CompiledBatch:
         return [(slot, self._hypotheses(slot)) for slot in ended]
 
     def _run(self) -> int:
-        return self.loop.run(self.state, self.longest, self.sentences, self.finished, self.rules)
+        return self.loop.run(self.state, self.longest, self.sentences, self.finished, self.settings)
 
     def _hypotheses(self, slot: int) -> list[Hypothesis]:
         """Return the hypotheses of a slot that ended, best first, of equal ones the earlier."""
