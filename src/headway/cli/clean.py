@@ -69,10 +69,18 @@ ValidTarget = Annotated[
 SourceColumn = Annotated[int, typer.Option(min=1, help="Column of a .tsv file with the source.")]
 TargetColumn = Annotated[int, typer.Option(min=1, help="Column of a .tsv file with the target.")]
 SourceLanguage = Annotated[
-    str, typer.Option(help="Of a .tmx or .csv file; of a .tmx with two its first if unset.")
+    str,
+    typer.Option(
+        help="Column of a .csv or .tsv, or language of a .tmx; unset: from the names of --out or "
+        "--valid-source, of a .tmx with two its first."
+    ),
 ]
 TargetLanguage = Annotated[
-    str, typer.Option(help="Of a .tmx or .csv file; of a .tmx with two its second if unset.")
+    str,
+    typer.Option(
+        help="Column of a .csv or .tsv, or language of a .tmx; unset: from the names of --out or "
+        "--valid-target, of a .tmx with two its second."
+    ),
 ]
 SourceField = Annotated[str, typer.Option(help="Field of a .jsonl or .parquet file: the source.")]
 TargetField = Annotated[str, typer.Option(help="Field of a .jsonl or .parquet file: the target.")]

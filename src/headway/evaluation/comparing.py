@@ -77,7 +77,7 @@ class SystemComparison:
         known = {(d.system, d.metric): d for d in self.differences}
         lines = []
         for number, metric in enumerate(self.scores[first]):
-            lines.append(f"{metric.name}  {metric.signature}")
+            lines.append(f"{metric.name}{metric.direction}  {metric.signature}")
             for system, scores in self.scores.items():
                 cells = [f"  {system:<{width}}  {scores[number].value:7.2f}"]
                 if (difference := known.get((system, metric.name))) is not None:

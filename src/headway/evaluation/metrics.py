@@ -35,7 +35,12 @@ class Score:
 
     def __str__(self) -> str:
         """Return the score as one line: name, value with two decimals, signature."""
-        return f"{self.name} {self.value:.2f}  {self.signature}"
+        return f"{self.name} {self.value:.2f}{self.direction}  {self.signature}"
+
+    @property
+    def direction(self) -> str:
+        """A remark behind the name or value of a score that is better if lower; else empty."""
+        return "" if self.higher_is_better else " (lower is better)"
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""

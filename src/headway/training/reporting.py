@@ -162,8 +162,8 @@ class Reporter:
         if self._events is not None:
             self._events.steps(record)
 
-    def validation(self, values: dict[str, Any]) -> None:
-        """Print and record one validation."""
+    def validation(self, values: dict[str, Any], best_metric: str = "loss") -> None:
+        """Print and record one validation; `best` among the values is by best_metric."""
         self._record({"kind": "validation"} | values)
         if self._events is not None:
             self._events.validation(values)
@@ -174,7 +174,7 @@ class Reporter:
         if not values["step"]:
             shown.append("the starting model")
         elif values["best"]:
-            shown.append("best so far")
+            shown.append(f"best {best_metric} so far")
         self.say("  ".join(shown))
         self.samples(values["samples"])
         self.scores(values["scores"])

@@ -348,7 +348,8 @@ class Trainer:
                 "seconds": round(progress.seconds, 1),
                 "best": best,
                 "samples": [sample._asdict() for sample in result.samples],
-            }
+            },
+            self.config.best_metric,
         )
 
     def _judged(self) -> Bundle:

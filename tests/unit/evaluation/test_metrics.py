@@ -123,7 +123,8 @@ def test_every_metric_has_one_unit_and_two_decimals() -> None:
             pytest.approx(worst, abs=25),
         )
         assert score.as_dict()["unit"] == "%"
-        assert str(score).startswith(f"{name} {best:.2f}  ")
+        direction = " (lower is better)" if name in ("ter", "wer") else ""
+        assert str(score).startswith(f"{name} {best:.2f}{direction}  ")
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,14 @@ def test_a_validation_is_printed_and_recorded(tmp_path: Path) -> None:
 
     assert records(tmp_path / "m") == [{"kind": "validation", **VALIDATION}]
     line = text.getvalue()
-    for part in ("step 1,200", "loss 1.2500", "perplexity 3.49", "bleu 12.25", "1.5 min", "best"):
+    for part in (
+        "step 1,200",
+        "loss 1.2500",
+        "perplexity 3.49",
+        "bleu 12.25",
+        "1.5 min",
+        "best loss",
+    ):
         assert part in line
 
 

@@ -432,7 +432,7 @@ def test_a_fine_tune_that_gets_worse_says_so_and_names_its_start(
     assert remarks == _of_no_help(tuned.report.get("remarks", []))
     assert bool(remarks) is not helps
     assert tuned.report["start_is_better"] is not helps
-    assert any("best so far" in sentence for sentence in said.sentences) is helps
+    assert any("best loss so far" in sentence for sentence in said.sentences) is helps
     for remark in remarks:
         figures = [
             f"{of['loss']:.4f}" if metric == "loss" else f"{of['scores']['chrf']:.2f} %"

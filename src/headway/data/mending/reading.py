@@ -50,16 +50,17 @@ def read_input(
     return PreparedInput(pairs, remarks)
 
 
-def chosen_languages(wanted: Sides, files: Sequence[StrPath]) -> Sides:
+def chosen_languages(wanted: Sides, *texts: Sequence[StrPath]) -> Sides:
     """Return the wanted languages, or those of two files such as clean.en and clean.ko.gz.
 
-    A language that neither names is an empty text.
+    texts: the files of each text; the first one whose two names end in languages counts. A language
+    that nothing names is an empty text.
     """
-    endings = [plain_name(path).rpartition(".")[2] for path in files]
-    named = ["", ""]
-    if len(endings) == 2 and all(map(is_language, endings)):
-        named = endings
-    return wanted[0] or named[0], wanted[1] or named[1]
+    for files in texts:
+        endings = [plain_name(path).rpartition(".")[2] for path in files]
+        if len(endings) == 2 and all(map(is_language, endings)):
+            return wanted[0] or endings[0], wanted[1] or endings[1]
+    return wanted
 
 
 class Unequal:

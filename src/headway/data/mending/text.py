@@ -194,7 +194,8 @@ def clean_text(
         columns: The two columns of a .tsv file, counted from 0.
         fields: The two fields of records.
         languages: Those of source and target in a .tmx, .csv or .tsv file. An empty language comes
-            from the names of two outputs, or from a .tmx of exactly two languages, source first.
+            from the names of two outputs or of two files of held-out text, or from a .tmx of
+            exactly two languages, source first.
         held_out: Validation and test text, each in one file or two; the pairs that are there are
             dropped, whatever `drop` says.
         tell: Called with the number of pairs that are done.
@@ -210,7 +211,7 @@ def clean_text(
     check_places((source, target), [*outputs, log])
     writer, changes = PairWriter(outputs), OutputFile(log, "--report")
     done = CleanedText([str(path) for path in outputs], str(log))
-    wanted = chosen_languages(languages, outputs)
+    wanted = chosen_languages(languages, outputs, *held_out)
     reading = read_input(source, target, columns, fields, wanted)
     known = _read_held_out(held_out, columns, fields, wanted, choices)
     done.remarks = reading.remarks

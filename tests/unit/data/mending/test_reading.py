@@ -51,16 +51,20 @@ def test_two_text_files_have_no_names_of_columns(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "names", "expected"),
+    ("wanted", "texts", "expected"),
     [
-        (("", ""), ["c.en", "c.ko.gz"], ("en", "ko")),
-        (("ko", ""), ["c.en", "c.fr"], ("ko", "fr")),
-        (("", ""), ["c.x", "c.ko"], ("", "")),
-        (("", "ko"), ["c.tsv"], ("", "ko")),
+        (("", ""), [["c.en", "c.ko.gz"]], ("en", "ko")),
+        (("ko", ""), [["c.en", "c.fr"]], ("ko", "fr")),
+        (("", ""), [["c.x", "c.ko"]], ("", "")),
+        (("", "ko"), [["c.tsv"]], ("", "ko")),
+        (("", ""), [["c.tsv"], ["dev.tsv"], ["dev.de", "dev.en"]], ("de", "en")),
+        (("", ""), [["c.ko", "c.en"], ["dev.de", "dev.en"]], ("ko", "en")),
+        (("", ""), [], ("", "")),
     ],
 )
-def test_languages_are_those_wanted_or_those_of_the_outputs(wanted, names, expected) -> None:
-    assert chosen_languages(wanted, [Path(name) for name in names]) == expected
+def test_languages_are_those_wanted_or_those_that_names_show(wanted, texts, expected) -> None:
+    paths = [[Path(name) for name in names] for names in texts]
+    assert chosen_languages(wanted, *paths) == expected
 
 
 def _write(folder: Path, sides: tuple[list[str], list[str]]) -> tuple[Path, Path]:

@@ -229,3 +229,20 @@ def test_pairs_of_validation_text_are_dropped_after_repairs(tmp_path: Path) -> N
         headway.clean_text(source, target, out=tmp_path / "d.tsv", drop=drop)
     with pytest.raises(ConfigError, match="has 3 files, but one or two"):
         headway.clean_text(source, target, out=tmp_path / "d.tsv", held_out=[("a", "b", "c")])
+
+
+def test_the_names_of_validation_text_say_that_a_first_line_names_the_columns(
+    tmp_path: Path,
+) -> None:
+    text = tmp_path / "corpus.tsv"
+    text.write_text("de\ten\nHallo Welt\thello world\nguten Tag\tgood day\n")
+    held_out = tmp_path / "dev.de", tmp_path / "dev.en"
+    for path, line in zip(held_out, ("bis bald\n", "see you soon\n"), strict=True):
+        path.write_text(line)
+
+    read = [
+        headway.clean_text(text, out=tmp_path / "c.tsv", held_out=texts).pairs
+        for texts in ([], [held_out])
+    ]
+
+    assert read == [3, 2]
