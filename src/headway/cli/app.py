@@ -17,6 +17,7 @@ from headway.cli import (
     demo,
     evaluate,
     export,
+    importing,
     info,
     inspect,
     score,
@@ -62,6 +63,7 @@ for command in (
     warm_up.warm_up,
 ):
     app.command(command.__name__.replace("_", "-"), cls=Command)(command)
+app.add_typer(importing.importing, name="import")
 app.add_typer(bench.bench, name="bench")
 
 _NOT_WRITTEN = {

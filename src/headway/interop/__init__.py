@@ -1,1 +1,4 @@
-"""The same model in other frameworks; each sub-package needs the extra of its name."""
+"""The model in other frameworks, and models of other frameworks as bundles.
+
+`ctranslate2` and `keras` need the extra of their name; `marian` needs none.
+"""

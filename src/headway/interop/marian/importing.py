@@ -1,0 +1,53 @@
+"""Read a folder with a Marian model and write it as a bundle."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from headway.bundle import Bundle, save_bundle
+from headway.bundle_folder import check_place
+from headway.errors import BundleError
+from headway.home import expanded
+from headway.interop.marian.recognition import Kind, MarianFolder, recognize
+
+
+@dataclass(frozen=True, slots=True)
+class ReadModel:
+    """A model as it was read: the bundle, and remarks on what its files had of note."""
+
+    bundle: Bundle
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The written bundle."""
+
+    folder: Path
+    kind: Kind
+    """The kind of the folder that was read."""
+    bundle: Bundle
+    notes: list[str]
+    """What the files had of note, one sentence each."""
+
+
+READERS: dict[Kind, Callable[[MarianFolder], ReadModel]] = {}
+"""By kind: the function that reads such a folder."""
+
+
+def import_marian(path: str | Path, out: str | Path) -> Imported:
+    """Read a folder with a Marian model, and write it as a bundle into the folder `out`.
+
+    Raises BundleError that names the file or the setting which does not fit; then nothing is
+    written. Code in the files is never executed.
+    """
+    check_place(out)  # before the work
+    folder = recognize(path)
+    if folder.kind not in READERS:
+        raise BundleError(
+            f"{path} is a folder of the kind '{folder.kind}', which this version does not read.",
+            f"It reads: {', '.join(READERS) or 'none'}.",
+        )
+    read = READERS[folder.kind](folder)
+    save_bundle(out, read.bundle)
+    return Imported(expanded(out).resolve(), folder.kind, read.bundle, read.notes)
