@@ -40,7 +40,7 @@ VARIANTS = st.fixed_dictionaries(
         "shared_embeddings": st.sampled_from(["all", "target", "none"]),
         "scale_embeddings": st.booleans(),
         "positions": st.sampled_from(["sinusoidal", "learned"]),
-        "sinusoid_layout": st.sampled_from(["interleaved", "halved"]),
+        "sinusoid_layout": st.sampled_from(["interleaved", "halved", "split"]),
         "d_k": st.sampled_from([5, 16, 7]),
         "d_v": st.sampled_from([4, 16, 6]),
         "num_encoder_layers": st.integers(1, 2),

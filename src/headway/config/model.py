@@ -52,8 +52,9 @@ class Architecture(Section):
     """Added to the variance in LayerNorm."""
     positions: Literal["sinusoidal", "learned"] = "sinusoidal"
     """Fixed sinusoids, or a trained table (Table 3, row E)."""
-    sinusoid_layout: Literal["interleaved", "halved"] = "interleaved"
-    """Alternate sine and cosine, as in the paper, or all sines first (tensor2tensor, Marian)."""
+    sinusoid_layout: Literal["interleaved", "halved", "split"] = "interleaved"
+    """Alternate sine and cosine, as in the paper; or all sines first, with the angles of
+    tensor2tensor and Marian (halved) or of the paper (split, Hugging Face's Marian models)."""
     max_positions: int = Field(default=1024, ge=1, le=_LONGEST)
     """Length of the learned table; sinusoids have no limit."""
     scale_embeddings: bool = True

@@ -150,9 +150,10 @@ def _explain_position(working: Working) -> list[ExplanationStep]:
         assert isinstance(table, Tensor)
         value = float(table[row, column].item())
         return [ExplanationStep(words, "", value, abs(value))]
-    if positions == "halved":
+    if positions in ("halved", "split"):
         half = width // 2
-        above, below, even = column % half, max(half - 1, 1), column < half
+        below = half if positions == "split" else max(half - 1, 1)
+        above, even = column % half, column < half
     else:
         above, below, even = column - column % 2, width, column % 2 == 0
     angle, function = row / 10000 ** (above / below), "sin" if even else "cos"

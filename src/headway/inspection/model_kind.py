@@ -13,7 +13,7 @@ from headway.model.positional_encoding import SinusoidalPositionalEncoding
 from headway.model.residual import NormPosition
 from headway.model.transformer import Transformer
 
-Positions = Literal["interleaved", "halved", "learned"]
+Positions = Literal["interleaved", "halved", "split", "learned"]
 
 
 @dataclass(frozen=True, slots=True)

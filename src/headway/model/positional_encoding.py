@@ -11,7 +11,7 @@ from headway.errors import ConfigError, hinted, suggest
 from headway.errors.elsewhere import ARGUMENTS
 from headway.model.checks import check_sizes
 
-LAYOUTS = ("halved", "interleaved")
+LAYOUTS = ("halved", "interleaved", "split")
 
 
 def sinusoid_table(
@@ -20,8 +20,9 @@ def sinusoid_table(
     """Return sines and cosines of the position, in float64.
 
     interleaved: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(the same),
-    as the paper writes it. halved: all sines, then all cosines, of pos / 10000^(i / (d_model / 2
-    - 1)), as tensor2tensor and Marian compute it; a Marian model needs this one.
+    as the paper writes it. split: the same numbers, all sines before all cosines, as Hugging Face's
+    Marian models have them. halved: all sines, then all cosines, of pos / 10000^(i / (d_model / 2 -
+    1)), as tensor2tensor and Marian itself compute it.
 
     >>> sinusoid_table(2, 4)[1].tolist() == [
     ...     math.sin(1), math.cos(1), math.sin(1 / 100), math.cos(1 / 100)]
@@ -35,15 +36,16 @@ def sinusoid_table(
         even = torch.arange(0, d_model, 2, dtype=torch.float64)
         angle = position / 10000.0 ** (even / d_model)  # (length, ceil(d_model / 2))
         return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :d_model]
-    if layout != "halved":
+    if layout not in LAYOUTS:
         raise ConfigError(f"There is no sinusoid layout '{layout}'.", suggest(layout, LAYOUTS))
     if d_model % 2:
         raise ConfigError(
-            f"The halved layout needs an even d_model, not {d_model}.",
+            f"The {layout} layout needs an even d_model, not {d_model}.",
             "Use the interleaved layout or an even width.",
         )
     half = d_model // 2
-    exponent = torch.arange(half, dtype=torch.float64) / max(half - 1, 1)
+    last = half if layout == "split" else max(half - 1, 1)  # the exponent that would be 1
+    exponent = torch.arange(half, dtype=torch.float64) / last
     angle = position / 10000.0**exponent  # (length, d_model / 2)
     return torch.cat([angle.sin(), angle.cos()], dim=-1)
 
@@ -61,7 +63,7 @@ class SinusoidalPositionalEncoding(nn.Module):
         check_sizes({"d_model": d_model})
         if not isinstance(layout, str):
             raise ConfigError(
-                f"The layout is {layout!r}, but must be 'interleaved' or 'halved'.",
+                f"The layout is {layout!r}, but must be one of {', '.join(LAYOUTS)}.",
                 "The table needs no length, because it grows; dropout is in InputEmbedding.",
             )
         self.d_model = d_model

@@ -26,6 +26,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "post, shared": {},
     "pre": {"norm_position": "pre"},
     "gated, halved": {"activation": "swiglu", "sinusoid_layout": "halved"},
+    "silu, split": {"activation": "silu", "sinusoid_layout": "split"},
     "pre, gated, learned": {"norm_position": "pre", "activation": "geglu", "positions": "learned"},
     "separate": {"shared_embeddings": "none", "source_vocab_size": 29, "output_bias": True},
     "no biases": {"attention_bias": False, "feed_forward_bias": False, "activation": "silu"},

@@ -33,6 +33,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "post": {},
     "pre": {"norm_position": "pre"},
     "gelu": {"activation": "gelu", "sinusoid_layout": "halved"},
+    "silu, split": {"activation": "silu", "sinusoid_layout": "split"},
     "gelu_tanh": {"activation": "gelu_tanh", "shared_embeddings": "target"},
     "silu": {"activation": "silu", "norm_position": "pre", "scale_embeddings": False},
     "glu": {"activation": "glu", "feed_forward_bias": False},

@@ -35,6 +35,25 @@ def test_the_halved_layout_has_all_sines_first_with_the_exponents_of_tensor2tens
             assert table[position, 3 + i].item() == pytest.approx(math.cos(position / timescale))
 
 
+def test_three_layouts_by_hand() -> None:
+    # Width 4, position 3. The paper: angles 3 and 3 / 100; tensor2tensor: 3 and 3 / 10000.
+    sin, cos = (0.1411200081, 0.0299955002), (-0.9899924966, 0.9995500337)
+    by_hand = {
+        "interleaved": (sin[0], cos[0], sin[1], cos[1]),
+        "split": (*sin, *cos),
+        "halved": (sin[0], 0.0002999999955, cos[0], 0.9999999550),
+    }
+    for layout, row in by_hand.items():
+        assert sinusoid_table(4, 4, layout)[3].tolist() == pytest.approx(row, abs=1e-10), layout
+
+
+def test_the_split_layout_has_the_numbers_of_the_paper_in_another_order() -> None:
+    papers = sinusoid_table(40, 6)
+    assert torch.equal(
+        sinusoid_table(40, 6, "split"), torch.cat([papers[:, 0::2], papers[:, 1::2]], dim=1)
+    )
+
+
 def test_a_shift_is_a_rotation_of_each_pair_whatever_the_position() -> None:
     table = sinusoid_table(40, 8).view(40, 4, 2)  # (position, pair, sine and cosine)
     angle = 5 / 10000 ** (torch.arange(4, dtype=torch.float64) / 4)
@@ -52,9 +71,10 @@ def test_an_odd_width_ends_with_a_sine() -> None:
     assert table[2, 4].item() == pytest.approx(math.sin(2 / 10000 ** (4 / 5)))
 
 
-def test_the_halved_layout_needs_an_even_width() -> None:
-    with pytest.raises(ConfigError, match="needs an even d_model, not 5"):
-        SinusoidalPositionalEncoding(5, "halved")
+@pytest.mark.parametrize("layout", ["halved", "split"])
+def test_these_layouts_need_an_even_width(layout: str) -> None:
+    with pytest.raises(ConfigError, match=f"The {layout} layout needs an even d_model, not 5"):
+        SinusoidalPositionalEncoding(5, layout)
 
 
 def test_an_unknown_layout_names_the_nearest() -> None:

@@ -11,7 +11,7 @@ from headway.serving.mathml import mathml
 NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
 
 
-@pytest.mark.parametrize("positions", ["interleaved", "halved", "learned"])
+@pytest.mark.parametrize("positions", ["interleaved", "halved", "split", "learned"])
 def test_every_formula_of_the_catalog_is_mathml(positions: str) -> None:
     for row in catalog(Variant(positions=positions)).values():
         root = ET.fromstring(mathml(row.latex))

@@ -19,7 +19,7 @@ class PositionalEncoding(keras.layers.Layer):
     ) -> None:
         """Make the table of the first `length` positions; no sentence may be longer.
 
-        layout: interleaved as in the paper, or halved as in tensor2tensor.
+        layout: see `headway.model.positional_encoding.sinusoid_table`.
         """
         super().__init__(**settings)
         self.length = length

@@ -1,5 +1,5 @@
 // @ts-check
-/** The paper's formula of section 3.5, in the two layouts that models have. */
+/** The paper's formula of section 3.5, in the three layouts that models have. */
 
 /**
  * @typedef {object} Wave
@@ -12,18 +12,18 @@
 
 /**
  * Return the wave of a dimension; null where the encoding is trained and follows none.
- * @param {string} layout   interleaved, halved or learned
+ * @param {string} layout   interleaved, halved, split or learned
  * @param {number} dim
  * @param {number} width    d_model
  * @returns {Wave | null}
  */
 export function waveOf(layout, dim, width) {
-  if (layout !== "interleaved" && layout !== "halved") return null;
+  if (layout === "learned") return null;
   const half = width / 2;
   const isSine = layout === "interleaved" ? dim % 2 === 0 : dim < half;
   const [above, below] = layout === "interleaved"
     ? [dim - (dim % 2), width]
-    : [isSine ? dim : dim - half, Math.max(half - 1, 1)];
+    : [isSine ? dim : dim - half, layout === "split" ? half : Math.max(half - 1, 1)];
   const exponent = above / below;
   const divisor = 10000 ** exponent;
   return { form: isSine ? "sin" : "cos", exponent, written: `${above}/${below}`, divisor, length: 2 * Math.PI * divisor };
