@@ -18,6 +18,7 @@ variants = [
     {},
     {"norm_position": "pre", "activation": "swiglu", "d_k": 5, "d_v": 7, "output_bias": True},
     {"positions": "learned", "shared_embeddings": "none", "sinusoid_layout": "halved"},
+    {"decoder_past": "ssru"},
 ]
 for variant in variants:
     config = ModelConfig.parse({

@@ -23,6 +23,7 @@ pieces = st.integers(4, 22)
 VARIANTS: dict[str, dict[str, Any]] = {
     "post": {},
     "pre": {"norm_position": "pre"},
+    "ssru": {"decoder_past": "ssru"},
     "halved": {"sinusoid_layout": "halved"},
     "learned": {"positions": "learned", "max_positions": 9},
     "gated": {"activation": "swiglu", "attention_bias": False},

@@ -37,6 +37,7 @@ VARIANTS = st.fixed_dictionaries(
         "attention_bias": st.booleans(),
         "feed_forward_bias": st.booleans(),
         "output_bias": st.booleans(),
+        "decoder_past": st.sampled_from(["self_attention", "ssru"]),
         "shared_embeddings": st.sampled_from(["all", "target", "none"]),
         "scale_embeddings": st.booleans(),
         "positions": st.sampled_from(["sinusoidal", "learned"]),

@@ -19,6 +19,7 @@ from headway.model.feed_forward import (
 )
 from headway.model.positional_encoding import LearnedPositionalEncoding
 from headway.model.residual import Residual
+from headway.model.ssru import SSRU, RecurrentDecoderLayer
 
 MASK = torch.tensor([[1, 0, 1], [0, 0, 0]]).bool()  # the second query may attend to nothing
 
@@ -63,6 +64,12 @@ def test_residual(position: Any) -> None:
     check(nn.ModuleList([residual, inner]), lambda x: residual(x, inner), real(2, 3, 4))
 
 
+def test_ssru() -> None:
+    recur = SSRU(3)
+
+    check(recur, recur, real(2, 6, 3))
+
+
 def test_input_embedding_and_output_projection() -> None:
     tokens = TokenEmbedding(5, 4)
     embed = InputEmbedding(tokens, LearnedPositionalEncoding(4, 7), dropout=0.0)
@@ -73,20 +80,20 @@ def test_input_embedding_and_output_projection() -> None:
 
 
 @pytest.mark.parametrize("position", ["post", "pre"])
-def test_encoder_and_decoder_layer(position: Any) -> None:
+@pytest.mark.parametrize("recurrent", [False, True], ids=["self-attention", "ssru"])
+def test_encoder_and_decoder_layer(recurrent: bool, position: Any) -> None:
     def frame() -> Residual:
         return Residual(4, 0.0, position)
 
     encode = EncoderLayer(
         MultiHeadAttention(4, 2), PositionwiseFeedForward(4, 5, "gelu"), frame(), frame()
     )
-    decode = DecoderLayer(
-        MultiHeadAttention(4, 2),
-        MultiHeadAttention(4, 1),
-        PositionwiseFeedForward(4, 3, "silu"),
-        frame(),
-        frame(),
-        frame(),
+    others = MultiHeadAttention(4, 1), PositionwiseFeedForward(4, 3, "silu")
+    frames = frame(), frame(), frame()
+    decode: nn.Module = (
+        RecurrentDecoderLayer(SSRU(4), *others, *frames)
+        if recurrent
+        else DecoderLayer(MultiHeadAttention(4, 2), *others, *frames)
     )
     look_ahead, padding = torch.ones(2, 2).tril().bool(), torch.tensor([[1, 1, 0]]).bool()
 

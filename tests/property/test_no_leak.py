@@ -16,10 +16,12 @@ VARIANTS: list[dict[str, Any]] = [
     {},
     {"norm_position": "pre", "activation": "swiglu"},
     {"positions": "learned", "num_decoder_layers": 1},
+    {"decoder_past": "ssru"},
 ]
+IDS = ["post", "pre, gated", "learned", "ssru"]
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=["post", "pre, gated", "learned"])
+@pytest.mark.parametrize("variant", VARIANTS, ids=IDS)
 @settings(max_examples=30)
 @given(
     source=st.lists(pieces, min_size=1, max_size=6),
@@ -42,7 +44,7 @@ def test_future_pieces_do_not_change_past_logits(
     torch.testing.assert_close(after, before, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=["post", "pre, gated", "learned"])
+@pytest.mark.parametrize("variant", VARIANTS, ids=IDS)
 def test_the_gradient_of_a_logit_is_exactly_zero_at_every_later_position(
     build: Build, variant: dict[str, Any]
 ) -> None:

@@ -24,8 +24,9 @@ VARIANTS: list[dict[str, Any]] = [
     {},
     {"norm_position": "pre", "activation": "geglu", "positions": "learned"},
     {"sinusoid_layout": "halved", "pad_id": 1},
+    {"decoder_past": "ssru"},
 ]
-IDS = ["post", "pre, gated, learned", "halved, other padding"]
+IDS = ["post", "pre, gated, learned", "halved, other padding", "ssru"]
 
 
 def padded(rows: list[list[int]], pad_id: int, extra: int = 0) -> Tensor:

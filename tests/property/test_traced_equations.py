@@ -28,16 +28,14 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "pre, gated": {"norm_position": "pre", "activation": "swiglu", "attention_bias": False},
     "gelu, halved": {"activation": "gelu", "sinusoid_layout": "halved"},
     "gated, learned": {"activation": "reglu", "positions": "learned", "feed_forward_bias": False},
+    "ssru": {"decoder_past": "ssru"},
+    "ssru, pre": {"decoder_past": "ssru", "norm_position": "pre"},
     "separate": {
         "shared_embeddings": "none", "scale_embeddings": False, "output_bias": True,
         "source_vocab_size": 29,
     },
 }  # fmt: skip
 by_variant = pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
-SUBLAYERS = {
-    "encoder": ("self_attention", "feed_forward"),
-    "decoder": ("self_attention", "cross_attention", "feed_forward"),
-}
 SOURCE = torch.tensor([[5, 9, 4, 17, 3, 0, 0], [6, 4, 8, 9, 21, 11, 3]])
 TARGET = torch.tensor([[2, 7, 19, 5, 8, 10], [2, 4, 6, 0, 0, 0]])
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -68,7 +66,9 @@ def sublayers(
 ) -> Iterator[tuple[str, Tensor, Tensor, Tensor]]:
     """Yield each sub-layer with what goes around it, into it, and into its LayerNorm."""
     x = seen[f"{layer}.input"]
-    for name in SUBLAYERS[stack]:
+    past = "ssru" if f"{layer}.ssru.cell" in seen else "self_attention"
+    names = (past, "cross_attention", "feed_forward")
+    for name in names if stack == "decoder" else ("self_attention", "feed_forward"):
         total, norm = (seen[f"{layer}.{name}_residual.{last}"] for last in ("sum", "norm"))
         yield name, x, norm if pre else x, x if pre else total
         x = total if pre else norm
@@ -91,7 +91,8 @@ def test_attention_is_equation_1_in_every_layer(build: Build, variant: dict[str,
             assert isinstance(part, MultiHeadAttention)
             check_attention(seen, f"{layer}.{name}", part, reads, answers, mask)
             count += 1
-    assert count == len(model.encoder.layers) + 2 * len(model.decoder.layers)
+    many = 1 if "decoder_past" in variant else 2
+    assert count == len(model.encoder.layers) + many * len(model.decoder.layers)
 
 
 def check_attention(
@@ -165,6 +166,29 @@ def check_feed_forward(seen: Trace, path: str, part: PositionwiseFeedForward, x:
         close(gate, affine(part.w_gate, x))
         close(activated, activation(gate) * hidden)
     close(seen[f"{path}.output"], affine(part.w_2, activated))
+
+
+@pytest.mark.parametrize("position", ["post", "pre"])
+def test_an_ssru_mixes_its_cell_with_a_candidate_in_every_layer(
+    build: Build, position: str
+) -> None:
+    model = build(dtype=torch.float64, decoder_past="ssru", norm_position=position)
+    seen = run(model)
+    for stack, layer in layers(model):
+        for name, _, reads, _ in sublayers(seen, stack, layer, position == "pre"):
+            if name != "ssru":
+                continue
+            part = model.get_submodule(f"{layer}.ssru")
+            path = f"{layer}.ssru"
+            close(seen[f"{path}.candidate"], reads @ part.w_x.weight.T)
+            before = reads @ part.w_f.weight.T + part.w_f.bias
+            close(seen[f"{path}.forget"], 1 / (1 + torch.exp(-before)))
+            cell = torch.zeros(2, 14).double()
+            for t in range(6):
+                forget, candidate = seen[f"{path}.forget"][:, t], seen[f"{path}.candidate"][:, t]
+                cell = forget * cell + (1 - forget) * candidate
+                close(seen[f"{path}.cell"][:, t], cell)
+            close(seen[f"{path}.output"], seen[f"{path}.cell"].clamp(min=0))
 
 
 @by_variant

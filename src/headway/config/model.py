@@ -32,6 +32,9 @@ class Architecture(Section):
     """Layers of the encoder (N in the paper)."""
     num_decoder_layers: int = Field(default=6, ge=1, le=_MOST_LAYERS)
     """Layers of the decoder (N in the paper)."""
+    decoder_past: Literal["self_attention", "ssru"] = "self_attention"
+    """First sub-layer of the decoder: self-attention, as in the paper, or an SSRU, which keeps the
+    earlier target in one vector and decodes faster."""
     dropout: float = Field(default=0.1, ge=0, lt=1)
     """Residual dropout (P_drop): on each sub-layer's output, and on embedding + position."""
     attention_dropout: float = Field(default=0.0, ge=0, lt=1)

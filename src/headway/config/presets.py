@@ -1,4 +1,4 @@
-"""Named sizes: tiny, small, base, big, and every row of the paper's Table 3."""
+"""Named sizes: tiny, small, base, big, student, and every row of the paper's Table 3."""
 
 from typing import Any, NamedTuple
 
@@ -16,6 +16,9 @@ ARCHITECTURES: dict[str, Architecture] = {
     ),
     "base": Architecture(),
     "big": _BIG,
+    "student": Architecture(
+        d_model=256, d_ff=1536, num_encoder_layers=6, num_decoder_layers=2, decoder_past="ssru"
+    ),
 }
 
 
@@ -67,7 +70,7 @@ TABLE_3: dict[str, Table3Row] = {
 
 
 def architecture(name: str) -> Architecture:
-    """Return a preset by name: tiny, small, base, big, or a row of Table 3."""
+    """Return a preset by name: tiny, small, base, big, student, or a row of Table 3."""
     require_type("A preset", name, str, "Give a name, such as 'tiny'.")
     if name in ARCHITECTURES:
         return ARCHITECTURES[name]
@@ -98,6 +101,16 @@ def paper_training(name: str) -> dict[str, Any]:
     return values
 
 
+_SMALL_TRAINING: dict[str, Any] = {
+    "batch_tokens": 8192,
+    "learning_rate": 0.001,
+    "warmup_steps": 4000,
+    "max_steps": 60_000,
+    "validate_every_steps": 1000,
+    "patience": 10,
+    "clip_norm": 1.0,
+}
+
 # For `headway train` without a configuration file: a laptop finishes in hours, not months.
 STARTER_TRAINING: dict[str, dict[str, Any]] = {
     "tiny": {
@@ -109,15 +122,8 @@ STARTER_TRAINING: dict[str, dict[str, Any]] = {
         "patience": 10,
         "clip_norm": 1.0,
     },
-    "small": {
-        "batch_tokens": 8192,
-        "learning_rate": 0.001,
-        "warmup_steps": 4000,
-        "max_steps": 60_000,
-        "validate_every_steps": 1000,
-        "patience": 10,
-        "clip_norm": 1.0,
-    },
+    "small": _SMALL_TRAINING,
+    "student": _SMALL_TRAINING,
 }
 
 # For `headway train --from` without a configuration file: a short run at a lower rate.
@@ -150,3 +156,8 @@ def base(vocab_size: int = 37_000) -> ModelConfig:
 def big(vocab_size: int = 37_000) -> ModelConfig:
     """Return the paper's big model: 6 + 6 layers of width 1024."""
     return architecture("big").with_vocabulary(vocab_size)
+
+
+def student(vocab_size: int) -> ModelConfig:
+    """Return a size for fast translation: 6 + 2 layers of width 256, with an SSRU."""
+    return architecture("student").with_vocabulary(vocab_size)

@@ -26,6 +26,7 @@ from headway.model.customized import changed_parts
 from headway.model.masks import padding_mask
 from headway.model.modes import evaluating
 from headway.model.probe import listen, stop_listening
+from headway.model.ssru import RecurrentDecoderLayer
 from headway.model.transformer import Transformer
 
 KINDS = ("encoder.self_attention", "decoder.self_attention", "decoder.cross_attention")
@@ -71,13 +72,22 @@ class HeadImportance:
 
 def heads_of(model: Transformer) -> list[Head]:
     """Return all heads, kind by kind, layer by layer."""
-    heads = []
-    for kind in KINDS:
-        side, name = kind.split(".")
-        for layer, part in enumerate(getattr(model, side).layers):
-            path = f"{side}.layers.{layer}.{name}"
-            heads += [Head(path, head) for head in range(_num_heads(path, getattr(part, name)))]
-    return heads
+    return [
+        Head(path, head)
+        for kind in KINDS
+        for path, attention in attentions_of(model, kind)
+        for head in range(_num_heads(path, attention))
+    ]
+
+
+def attentions_of(model: Transformer, kind: str) -> list[tuple[str, nn.Module]]:
+    """Return the attentions of a kind by path; a decoder with SSRUs has no self-attention."""
+    side, name = kind.split(".")
+    return [
+        (f"{side}.layers.{layer}.{name}", getattr(part, name))
+        for layer, part in enumerate(getattr(model, side).layers)
+        if not (kind == "decoder.self_attention" and isinstance(part, RecurrentDecoderLayer))
+    ]
 
 
 @contextmanager
@@ -151,10 +161,10 @@ def pairs_importance(
     losses /= num_pieces
     rises, tables = iter((losses[1:] - losses[0]).tolist()), {}
     for kind in KINDS:
-        side, name = kind.split(".")
-        counts = [getattr(layer, name).num_heads for layer in getattr(bundle.model, side).layers]
-        rows = [[next(rises) for _ in range(count)] for count in counts]
-        tables[kind] = torch.tensor(rows, dtype=torch.float64)
+        attentions = attentions_of(bundle.model, kind)
+        rows = [[next(rises) for _ in range(_num_heads(*attention))] for attention in attentions]
+        if rows:
+            tables[kind] = torch.tensor(rows, dtype=torch.float64)
     return HeadImportance(tables, float(losses[0]), num_pieces)
 
 

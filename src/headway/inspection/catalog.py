@@ -7,7 +7,7 @@ The equations are those of one model: `catalog(variant_of(model))`; without a va
 import fnmatch
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from string import Template
 
@@ -16,12 +16,12 @@ from torch import nn
 from headway.inspection import catalog_lines as lines
 from headway.inspection.catalog_lines import Line
 from headway.inspection.dataflow import (
-    SUBLAYERS,
     layer_result,
     memory_or_input,
     normalized,
     stream,
     sublayer_input,
+    sublayers,
 )
 from headway.inspection.model_kind import Variant
 from headway.inspection.named_tensor import Axis
@@ -37,9 +37,8 @@ _PREFIXES = {
     "Decoder": "decoder.",
     "EncoderLayer": "encoder.layers.0.",
     "DecoderLayer": "decoder.layers.0.",
+    "RecurrentDecoderLayer": "decoder.layers.0.",
 }
-
-_LARGEST = Variant(activation="glu")  # has every name
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +85,7 @@ def find_row(root: nn.Module, part: nn.Module, name: str, path: str) -> CatalogR
     """
     for base in type(root).__mro__:
         if base.__name__ in _PREFIXES:
-            return catalog(_LARGEST).get(pattern_of(_PREFIXES[base.__name__] + path))
+            return _every_row().get(pattern_of(_PREFIXES[base.__name__] + path))
     rows = _lone_rows()
     keys = ((base.__name__, name) for base in type(part).__mro__)
     return next((rows[key] for key in keys if key in rows), None)
@@ -123,27 +122,29 @@ def _all_rows(variant: Variant) -> Iterator[CatalogRow]:
 
 
 def _layer_rows(stack: str, variant: Variant, side_fields: Fields) -> Iterator[CatalogRow]:
-    layer, norm = f"{stack}.layers.*", variant.norm_position
-    last = layer_result(layer, norm)
+    layer = f"{stack}.layers.*"
+    last = layer_result(layer, variant)
     fields = {"embedding": f"{side_fields['side']}_embedding", "last": last}
     latex = {"last_latex": last.rpartition(".")[2]}
     yield from _rows(f"{layer}.", lines.LAYER, side_fields | fields | latex)
-    for sublayer in SUBLAYERS[stack]:
-        reads = {"x": sublayer_input(layer, sublayer, norm)}
+    for sublayer in sublayers(stack, variant):
+        reads = {"x": sublayer_input(layer, sublayer, variant)}
         if sublayer == "feed_forward":
             part = _feed_forward_lines(variant)
             fields = side_fields | reads | _feed_forward_fields(variant)
+        elif sublayer == "ssru":
+            part, fields = lines.SSRU, side_fields | reads
         else:
             part = lines.ATTENTION
             cross = sublayer == "cross_attention"
             keys = _SIDES["encoder"] if cross else _SIDES[stack]
-            reads["y"] = memory_or_input(layer, sublayer, norm)
+            reads["y"] = memory_or_input(layer, sublayer, variant)
             fields = reads | _attention_fields(_SIDES[stack], keys, variant.attention_bias)
         yield from _rows(f"{layer}.{sublayer}.", part, fields)
         around = {
-            "x": stream(layer, sublayer, norm),
+            "x": stream(layer, sublayer, variant),
             "sublayer": f"{layer}.{sublayer}.output",
-            "normalized": normalized(layer, sublayer, norm),
+            "normalized": normalized(layer, sublayer, variant),
         }
         yield from _rows(f"{layer}.{sublayer}_residual.", lines.RESIDUAL, side_fields | around)
 
@@ -192,6 +193,13 @@ def _stack_fields(stack: str, variant: Variant) -> Fields:
 
 
 @lru_cache
+def _every_row() -> Mapping[str, CatalogRow]:
+    """Return a row for every name that some model has."""
+    gated = Variant(activation="glu")
+    return {**catalog(gated), **catalog(replace(gated, decoder_past="ssru"))}
+
+
+@lru_cache
 def _lone_rows() -> Mapping[tuple[str, str], CatalogRow]:
     """Return the rows of parts that are traced by themselves, by class and name."""
     sides = ("query", "T", "쿼리의"), ("key", "S", "키의")
@@ -207,10 +215,12 @@ def _lone_rows() -> Mapping[tuple[str, str], CatalogRow]:
             lines.FEED_FORWARD,
             reads | side_fields | _feed_forward_fields(gated),
         ),
+        "SSRU": (lines.SSRU, {"x": "x"} | side_fields),
         "Residual": (lines.RESIDUAL, side_fields | around),
         "InputEmbedding": (lines.EMBEDDING, side_fields | _embedding_fields(variant)),
         "EncoderLayer": (lines.LAYER, side_fields | layer),
         "DecoderLayer": (lines.LAYER, side_fields | layer),
+        "RecurrentDecoderLayer": (lines.LAYER, side_fields | layer),
         "Encoder": (lines.STACK, side_fields | _stack_fields("encoder", variant)),
         "Decoder": (lines.STACK, side_fields | _stack_fields("decoder", variant)),
         "Transformer": (lines.TRANSFORMER, {"b": ""}),

@@ -81,6 +81,25 @@ ATTENTION = (
          derived=True),
 )  # fmt: skip
 
+SSRU = (
+    Line("candidate", "batch:B $side:$L d_model:d_model", "x W_x, x = $x", r"x W_x",
+         "The new content that each $side position offers to the cell.",
+         "$side_ko 각 위치가 셀에 넣으려는 새 내용입니다."),
+    Line("forget", "batch:B $side:$L d_model:d_model", "1 / (1 + exp(−(x W_f + b_f))), x = $x",
+         r"f_t = \sigma\left(x W_f + b_f\right)",
+         "How much of the cell is kept at each $side position: 1 keeps all, 0 takes the candidate.",
+         "$side_ko 각 위치에서 셀을 얼마나 유지하는지 나타냅니다. 1이면 그대로 두고, 0이면 새 "
+         "내용으로 바꿉니다."),
+    Line("cell", "batch:B $side:$L d_model:d_model",
+         "forget[t] · cell[t − 1] + (1 − forget[t]) · candidate[t]",
+         r"c_t = f_t \odot c_{t-1} + (1 - f_t) \odot x_t W_x",
+         "The memory of this and all earlier $side positions, in one vector.",
+         "이 위치와 앞의 모든 위치를 기억하는 벡터 하나입니다."),
+    Line("output", "batch:B $side:$L d_model:d_model", "max(0, cell)", r"\max(0, c_t)",
+         "The output of the recurrence at each $side position.",
+         "$side_ko 각 위치에서 순환 층의 출력입니다."),
+)  # fmt: skip
+
 FEED_FORWARD = (
     Line("hidden", "batch:B $side:$L d_ff:d_ff", "x W_1$b1, x = $x", r"x W_1$b1",
          "The inner layer, of d_ff dimensions, at each $side position, before the activation.",

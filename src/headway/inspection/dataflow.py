@@ -4,56 +4,54 @@ Post-norm is the paper's (section 3.1); in pre-norm the path around a sub-layer 
 Names are patterns, such as `decoder.layers.*.input`, or those of one layer: `layer` decides.
 """
 
-from headway.model.residual import NormPosition
-
-SUBLAYERS = {
-    "encoder": ("self_attention", "feed_forward"),
-    "decoder": ("self_attention", "cross_attention", "feed_forward"),
-}
+from headway.inspection.model_kind import Variant
 
 
-def stream(layer: str, sublayer: str, norm_position: NormPosition) -> str:
+def sublayers(stack: str, variant: Variant) -> tuple[str, ...]:
+    """Return the names of the sub-layers of the encoder or the decoder, in order."""
+    if stack == "encoder":
+        return "self_attention", "feed_forward"
+    return variant.decoder_past, "cross_attention", "feed_forward"
+
+
+def stream(layer: str, sublayer: str, variant: Variant) -> str:
     """Return the name of the tensor that goes around a sub-layer: x in `x + Sublayer(x)`.
 
-    >>> stream("decoder.layers.1", "cross_attention", "post")
+    >>> stream("decoder.layers.1", "cross_attention", Variant())
     'decoder.layers.1.self_attention_residual.norm'
     """
-    before = SUBLAYERS[_stack(layer)]
+    before = sublayers(layer.partition(".")[0], variant)
     place = before.index(sublayer)
     if place == 0:
         return f"{layer}.input"
-    return f"{layer}.{before[place - 1]}_residual.{_result(norm_position)}"
+    return f"{layer}.{before[place - 1]}_residual.{_result(variant)}"
 
 
-def sublayer_input(layer: str, sublayer: str, norm_position: NormPosition) -> str:
+def sublayer_input(layer: str, sublayer: str, variant: Variant) -> str:
     """Return the name of the tensor that a sub-layer itself reads."""
-    if norm_position == "pre":
+    if variant.norm_position == "pre":
         return f"{layer}.{sublayer}_residual.norm"
-    return stream(layer, sublayer, norm_position)
+    return stream(layer, sublayer, variant)
 
 
-def memory_or_input(layer: str, sublayer: str, norm_position: NormPosition) -> str:
+def memory_or_input(layer: str, sublayer: str, variant: Variant) -> str:
     """Return the name of the tensor that gives the keys and values of an attention."""
     if sublayer == "cross_attention":
         return "encoder.output"
-    return sublayer_input(layer, sublayer, norm_position)
+    return sublayer_input(layer, sublayer, variant)
 
 
-def normalized(layer: str, sublayer: str, norm_position: NormPosition) -> str:
+def normalized(layer: str, sublayer: str, variant: Variant) -> str:
     """Return the name of the tensor that the LayerNorm around a sub-layer reads."""
-    if norm_position == "pre":
-        return stream(layer, sublayer, norm_position)
+    if variant.norm_position == "pre":
+        return stream(layer, sublayer, variant)
     return f"{layer}.{sublayer}_residual.sum"
 
 
-def layer_result(layer: str, norm_position: NormPosition) -> str:
+def layer_result(layer: str, variant: Variant) -> str:
     """Return the name of the tensor that is the layer's output."""
-    return f"{layer}.feed_forward_residual.{_result(norm_position)}"
+    return f"{layer}.feed_forward_residual.{_result(variant)}"
 
 
-def _stack(layer: str) -> str:
-    return layer.partition(".")[0]
-
-
-def _result(norm_position: NormPosition) -> str:
-    return "norm" if norm_position == "post" else "sum"
+def _result(variant: Variant) -> str:
+    return "norm" if variant.norm_position == "post" else "sum"

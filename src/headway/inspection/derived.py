@@ -30,7 +30,7 @@ def derive(
         return _contributions(path, _need(recorded, f"{path}.heads".lstrip("."), name), module)
     if last in _OF_NORMALIZED and variant is not None and pattern_of(name) in catalog(variant):
         layer, _, sublayer = path.removesuffix("_residual").rpartition(".")
-        read = normalized(layer, sublayer, variant.norm_position)
+        read = normalized(layer, sublayer, variant)
         return _OF_NORMALIZED[last](_need(recorded, read, name))
     return None
 

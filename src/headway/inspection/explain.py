@@ -10,7 +10,14 @@ from headway.errors import ConfigError, TraceError, require_type
 from headway.inspection.catalog import CatalogRow, catalog, pattern_of
 from headway.inspection.explain_attention import ATTENTION
 from headway.inspection.explain_context import Explain, Working
-from headway.inspection.explain_layers import EMBEDDING, FEED_FORWARD, LAYER, RESIDUAL, WHOLE
+from headway.inspection.explain_layers import (
+    EMBEDDING,
+    FEED_FORWARD,
+    LAYER,
+    RESIDUAL,
+    SSRU,
+    WHOLE,
+)
 from headway.inspection.explanation import Explanation, ExplanationStep
 from headway.inspection.named_tensor import TracedTensor, check_axes
 from headway.inspection.phrases import Language, check_language, say
@@ -103,6 +110,8 @@ def _find(trace: TracedPass, name: str) -> Explain:
         kinds = {}
     elif path.endswith("_attention"):
         kinds = ATTENTION
+    elif path.endswith(".ssru"):
+        kinds = SSRU
     elif path.endswith("feed_forward"):
         kinds = FEED_FORWARD
     elif path.endswith("_residual"):

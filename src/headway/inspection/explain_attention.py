@@ -13,7 +13,7 @@ def _projected(working: Working, column: int, which: str) -> ExplanationStep:
     """Return the step of one number of projected_q, projected_k or projected_v."""
     layer, _, sublayer = working.path.rpartition(".")
     choose = sublayer_input if which == "q" else memory_or_input
-    x_name = choose(layer, sublayer, working.variant.norm_position)
+    x_name = choose(layer, sublayer, working.variant)
     axis = "query" if which == "q" else "key"
     projection = working.module(working.beside(f"w_{which}"))
     return working.linear(projection, f"W^{which.upper()}", column, x_name, working.place[axis])

@@ -35,7 +35,7 @@ def _layer_and_sublayer(working: Working) -> tuple[str, str]:
 def _explain_inner(working: Working) -> list[ExplanationStep]:
     layer, sublayer = _layer_and_sublayer(working)
     weight, shown = ("w_gate", "W_gate") if working.last == "gate" else ("w_1", "W_1")
-    x_name = sublayer_input(layer, sublayer, working.variant.norm_position)
+    x_name = sublayer_input(layer, sublayer, working.variant)
     projection = working.module(working.beside(weight))
     return [working.linear(projection, shown, working.place["d_ff"], x_name, _row(working))]
 
@@ -83,9 +83,49 @@ def _explain_outer(working: Working) -> list[ExplanationStep]:
     return [working.linear(projection, "W_2", column, x_name, _row(working))]
 
 
+def _explain_candidate(working: Working) -> list[ExplanationStep]:
+    return [_projected(working, "w_x", "W_x")]
+
+
+def _explain_forget(working: Working) -> list[ExplanationStep]:
+    before = _projected(working, "w_f", "W_f")
+    value = _sigmoid(before.value)
+    text = f"1 / (1 + exp({number(-before.value)}))"
+    # The slope of the sigmoid is at most 1/4.
+    return [before, ExplanationStep(working.say("sigmoid"), text, value, value + before.size / 4)]
+
+
+def _projected(working: Working, weight: str, shown: str) -> ExplanationStep:
+    layer, sublayer = _layer_and_sublayer(working)
+    x_name = sublayer_input(layer, sublayer, working.variant)
+    projection = working.module(working.beside(weight))
+    return working.linear(projection, shown, working.place["d_model"], x_name, _row(working))
+
+
+def _explain_cell(working: Working) -> list[ExplanationStep]:
+    row, column = _row(working), working.place["d_model"]
+
+    def at(name: str, row: int) -> float:
+        return float(working.tensor(working.beside(name))[row, column].item())
+
+    forget, candidate = at("forget", row), at("candidate", row)
+    before = at("cell", row - 1) if row else 0.0
+    text = f"{number(forget)} × {number(before)} + (1 - {number(forget)}) × {number(candidate)}"
+    kept, added = forget * before, (1 - forget) * candidate
+    size = abs(kept) + abs(candidate)
+    return [ExplanationStep(working.say("cell"), text, kept + added, size)]
+
+
+def _explain_recurrent_output(working: Working) -> list[ExplanationStep]:
+    cell = working.tensor(working.beside("cell"))[_row(working), working.place["d_model"]]
+    value = max(0.0, float(cell.item()))
+    words = working.say("activation_of_cell")
+    return [ExplanationStep(words, f"max(0, {number(float(cell.item()))})", value, abs(value))]
+
+
 def _explain_sum(working: Working) -> list[ExplanationStep]:
     layer, sublayer = _layer_and_sublayer(working)
-    around = stream(layer, sublayer, working.variant.norm_position)
+    around = stream(layer, sublayer, working.variant)
     return [_added(working, "residual", around, f"{layer}.{sublayer}.output")]
 
 
@@ -99,7 +139,7 @@ def _added(working: Working, phrase: str, first: str, second: str) -> Explanatio
 
 def _normalized_row(working: Working) -> list[float]:
     layer, sublayer = _layer_and_sublayer(working)
-    read = normalized(layer, sublayer, working.variant.norm_position)
+    read = normalized(layer, sublayer, working.variant)
     return working.row(read, _row(working))
 
 
@@ -176,7 +216,7 @@ def _explain_layer_input(working: Working) -> list[ExplanationStep]:
 
 
 def _explain_layer_output(working: Working) -> list[ExplanationStep]:
-    origin = layer_result(working.path, working.variant.norm_position)
+    origin = layer_result(working.path, working.variant)
     return working.same(origin, _row(working), working.place["d_model"])
 
 
@@ -218,6 +258,12 @@ FEED_FORWARD: Mapping[str, Explain] = {
     "gate": _explain_inner,
     "activated": _explain_activated,
     "output": _explain_outer,
+}
+SSRU: Mapping[str, Explain] = {
+    "candidate": _explain_candidate,
+    "forget": _explain_forget,
+    "cell": _explain_cell,
+    "output": _explain_recurrent_output,
 }
 RESIDUAL: Mapping[str, Explain] = {
     "sum": _explain_sum,

@@ -13,6 +13,7 @@ from headway.model.positional_encoding import SinusoidalPositionalEncoding
 from headway.model.residual import NormPosition
 from headway.model.transformer import Transformer
 
+Past = Literal["self_attention", "ssru"]
 Positions = Literal["interleaved", "halved", "split", "learned"]
 
 
@@ -21,6 +22,8 @@ class Variant:
     """The choices behind a model's equations; the defaults are the paper's, except for biases."""
 
     norm_position: NormPosition = "post"
+    decoder_past: Past = "self_attention"
+    """The first sub-layer of the decoder."""
     activation: str = "relu"
     positions: Positions = "interleaved"
     scaled: bool = True
@@ -43,8 +46,10 @@ def variant_of(model: Transformer) -> Variant:
     positions = first_with([model.target_embedding], "positions", None)
     sinusoidal = isinstance(positions, SinusoidalPositionalEncoding)
     layers = [*model.decoder.layers, *model.encoder.layers]
+    recurrent = first_with(model.decoder.layers, "ssru", None) is not None
     return Variant(
         norm_position=first_with(layers, "self_attention_residual.norm_position", "post"),
+        decoder_past="ssru" if recurrent else "self_attention",
         activation=first_with(layers, "feed_forward.activation", "relu"),
         positions=positions.layout if sinusoidal else "learned",  # type: ignore[arg-type]
         scaled=first_with([model.target_embedding], "scale", 1.0) != 1.0,

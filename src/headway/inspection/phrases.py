@@ -13,6 +13,14 @@ PHRASES: dict[str, tuple[str, str]] = {
         "the activation {kind} of the inner layer",
         "은닉층에 활성화 함수 {kind} 적용",
     ),
+    "activation_of_cell": (
+        "the activation relu of the cell",
+        "셀에 활성화 함수 relu 적용",
+    ),
+    "cell": (
+        "the kept part of the cell before, and the new part of the candidate, added",
+        "앞 위치의 셀에서 유지한 몫에 새 내용의 몫을 더한 값",
+    ),
     "changed": (
         "The token «{piece}» of step {step} changes most: its probability goes from {before} to "
         "{after}.",
@@ -124,6 +132,7 @@ PHRASES: dict[str, tuple[str, str]] = {
         "its exponential divided by the sum",
         "지수 함수 값을 합으로 나눈 값",
     ),
+    "sigmoid": ("the sigmoid of it", "이 값에 시그모이드 함수 적용"),
     "unchanged": (
         "Every row gives its token exactly the same probability as before.",
         "모든 행에서 출력 토큰의 확률이 전과 똑같습니다.",

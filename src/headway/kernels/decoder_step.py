@@ -11,10 +11,12 @@ from headway.kernels.codegen.calls import call_at
 from headway.kernels.codegen.numba_compiler import compiled
 
 Caches = tuple[Numbers, Numbers, Numbers, Numbers]
-"""Keys and values of the past, keys and values of the memory; those of the first layer."""
+"""Keys and values of the past, keys and values of the memory; those of the first layer. An SSRU has
+its cells in place of the keys, and values of width 0."""
 Weights = tuple[Words, Words, Words, Words, Words, Words]
 """w_qkv and w_o of self-attention, w_q and w_o of cross-attention, w_1 and w_2, as `project` takes
-them; those of the first layer, the bits of any kind in int32."""
+them; those of the first layer, the bits of any kind in int32. An SSRU has its one product in place
+of w_qkv, and again in place of w_o, which is not read."""
 
 
 @compiled
@@ -64,6 +66,7 @@ def decode_rows(
     betas: Floats,
     epsilon: np.float32,
     pre: bool,
+    recurrent: bool,
 ) -> None:
     """Run all decoder layers, in one call.
 
@@ -71,9 +74,9 @@ def decode_rows(
     back, which for a few rows takes longer than the sums. x: (R, d_model), embedded; the result
     overwrites it. cache_addresses, (4, layers), and weight_addresses, (6, layers), say where those
     of each layer are (`addresses_of`). calls: the addresses of `linear.product_with` for the
-    first four kinds of weights, of `linear.network_with`, of both kinds of attention, and of
-    `attention_step.attend_at`, (8,). gammas and betas: one row for each sub-layer and, with
-    pre-norm, one for the closing norm.
+    first four kinds of weights, of `linear.network_with`, of both kinds of attention (`recur` for
+    that to the past in an SSRU), and of `attention_step.attend_at`, (8,). gammas and betas: one row for each sub-layer and, with
+    pre-norm, one for the closing norm. recurrent: the first sub-layer is an SSRU.
     """
     past_keys, past_values, memory_keys, memory_values = caches
     w_qkv, w_o, w_q, w_memory, w_1, w_2 = weights
@@ -83,7 +86,7 @@ def decode_rows(
     d_keys, d_values = past_keys.shape[2], past_values.shape[2]  # of all heads
     qkv = np.empty((count, 2 * d_keys + d_values), np.float32)
     q = np.empty((count, memory_keys.shape[2]), np.float32)
-    heads = np.empty((count, d_values), np.float32)
+    heads = np.empty((count, memory_values.shape[2]), np.float32)
     # The base is what a sub-layer's output is added to. Post-norm: x itself. Pre-norm: the sum
     # before the norm, which takes turns with `total`, because Numba orders the additions otherwise
     # if input and output are one array.
@@ -98,8 +101,12 @@ def decode_rows(
         at, weight_at = cache_addresses[:, layer], weight_addresses[:, layer]
         call_at(calls[0], (x, array_at(w_qkv, weight_at[0]), False, qkv))
         keys, values = array_at(past_keys, at[0]), array_at(past_values, at[1])
-        call_at(calls[5], (qkv, rows, lengths, owners, keys, values, calls[7], num_heads, heads))
-        call_at(calls[1], (heads, array_at(w_o, weight_at[1]), False, y))
+        if recurrent:
+            call_at(calls[5], (qkv, rows, lengths, owners, keys, y))
+        else:
+            attended = qkv, rows, lengths, owners, keys, values, calls[7], num_heads, heads
+            call_at(calls[5], attended)
+            call_at(calls[1], (heads, array_at(w_o, weight_at[1]), False, y))
         add_norm(base, y, gammas[norm], betas[norm], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
         call_at(calls[2], (x, array_at(w_q, weight_at[2]), False, q))

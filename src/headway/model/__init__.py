@@ -1,7 +1,8 @@
 """The Transformer of section 3 of the paper.
 
 The reading order is attention, feed_forward, embedding, positional_encoding, residual, masks,
-encoder, decoder, transformer. The other files are dropout, initialization, accounting and modes;
+encoder, decoder, transformer; then ssru, which may replace the decoder's self-attention. The other
+files are dropout, initialization, accounting and modes;
 cache (decoding step by step); probe (names of intermediates); checks (of inputs); customized (parts
 of your own); uninitialized (a model whose weights are read later). Training computes the same with
 faster code: see `headway.training.accelerated`.
@@ -49,9 +50,11 @@ if TYPE_CHECKING:
         sinusoid_table,
     )
     from headway.model.residual import Residual
+    from headway.model.ssru import SSRU, RecurrentDecoderLayer
     from headway.model.transformer import Transformer
 
 __all__ = [
+    "SSRU",
     "Decoder",
     "DecoderLayer",
     "Encoder",
@@ -61,6 +64,7 @@ __all__ = [
     "MultiHeadAttention",
     "OutputProjection",
     "PositionwiseFeedForward",
+    "RecurrentDecoderLayer",
     "Residual",
     "SinusoidalPositionalEncoding",
     "TokenEmbedding",
@@ -76,6 +80,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "SSRU": "ssru",
     "Decoder": "decoder",
     "DecoderLayer": "decoder",
     "Encoder": "encoder",
@@ -85,6 +90,7 @@ _HOMES = {
     "MultiHeadAttention": "attention",
     "OutputProjection": "embedding",
     "PositionwiseFeedForward": "feed_forward",
+    "RecurrentDecoderLayer": "ssru",
     "Residual": "residual",
     "SinusoidalPositionalEncoding": "positional_encoding",
     "TokenEmbedding": "embedding",

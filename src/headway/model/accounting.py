@@ -39,7 +39,7 @@ class MultiplyAdds(NamedTuple):
     """The multiply-adds of all matrix products in a forward pass."""
 
     projections: int
-    """W^Q, W^K, W^V and W^O of every attention: O(n d^2) a layer."""
+    """W^Q, W^K, W^V and W^O of every attention, W_x and W_f of an SSRU: O(n d^2) a layer."""
     attention: int
     """Q K^T and the weights times V: O(n^2 d) in Table 1."""
     feed_forward: int
@@ -63,11 +63,15 @@ def multiply_adds(config: ModelConfig, source_length: int, target_length: int) -
     encoder, decoder = config.num_encoder_layers, config.num_decoder_layers
     source, target = source_length, target_length
     matrices = 3 if config.activation in GATED_ACTIVATIONS else 2
+    if config.decoder_past == "ssru":
+        past = 2 * target * config.d_model**2, 0
+    else:
+        past = _projections(config, target, target), _attention(config, target, target)
     return MultiplyAdds(
         projections=encoder * _projections(config, source, source)
-        + decoder * (_projections(config, target, target) + _projections(config, target, source)),
+        + decoder * (past[0] + _projections(config, target, source)),
         attention=encoder * _attention(config, source, source)
-        + decoder * (_attention(config, target, target) + _attention(config, target, source)),
+        + decoder * (past[1] + _attention(config, target, source)),
         feed_forward=(encoder * source + decoder * target)
         * matrices
         * config.d_model

@@ -1,4 +1,4 @@
-"""Keys and values of earlier decoding steps, so that a step computes only one position."""
+"""The results of earlier decoding steps, so that a step computes only one position."""
 
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
@@ -61,26 +61,51 @@ class FixedCache(_KeysAndValues):
         return self.keys_values
 
 
+class CellCache:
+    """An SSRU in the decoder: one vector holds all earlier positions."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.cell: Float[Tensor, "B d_model"] | None = None
+        self.length = 0
+
+    def keep(self, cells: Float[Tensor, "B T d_model"]) -> None:
+        """Keep the cell of the newest position, and count the positions."""
+        self.cell = cells[:, -1]
+        self.length += cells.size(1)
+
+    def reorder(self, rows: Int[Tensor, " R"]) -> None:
+        """Keep these rows, in this order; a row may occur more than once."""
+        if self.cell is not None:
+            self.cell = self.cell.index_select(0, rows)
+
+
 class LayerCache:
-    """The two caches of one decoder layer."""
+    """The caches of one decoder layer; it uses `self_attention` or `ssru`, whichever it has."""
 
     def __init__(self) -> None:
         """Start empty."""
         self.self_attention = GrowingCache()
+        self.ssru = CellCache()
         self.cross_attention = FixedCache()
+
+    @property
+    def length(self) -> int:
+        """Return the number of target positions decoded so far."""
+        return max(self.self_attention.length, self.ssru.length)
 
 
 class DecoderCache:
     """The caches of all decoder layers, first layer first."""
 
     def __init__(self, num_layers: int) -> None:
-        """Start empty, with one pair of caches for each layer."""
+        """Start empty, with the caches of each layer."""
         self.layers = [LayerCache() for _ in range(num_layers)]
 
     @property
     def length(self) -> int:
         """Return the number of target positions decoded so far."""
-        return self.layers[0].self_attention.length if self.layers else 0
+        return self.layers[0].length if self.layers else 0
 
     def reorder(self, rows: Int[Tensor, " R"], *, same_sentences: bool = False) -> None:
         """Keep these rows of the batch, in this order.
@@ -90,5 +115,6 @@ class DecoderCache:
         """
         for layer in self.layers:
             layer.self_attention.reorder(rows)
+            layer.ssru.reorder(rows)
             if not same_sentences:
                 layer.cross_attention.reorder(rows)

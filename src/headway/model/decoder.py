@@ -11,6 +11,7 @@ from headway.model.checks import check_parts, check_stack
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.probe import probe
 from headway.model.residual import Residual
+from headway.model.ssru import RecurrentDecoderLayer
 
 
 class DecoderLayer(nn.Module):
@@ -81,7 +82,11 @@ class Decoder(nn.Module):
     Elsewhere: decoder, TransformerDecoder.
     """
 
-    def __init__(self, layers: Iterable[DecoderLayer], norm: nn.LayerNorm | None = None) -> None:
+    def __init__(
+        self,
+        layers: Iterable[DecoderLayer | RecurrentDecoderLayer],
+        norm: nn.LayerNorm | None = None,
+    ) -> None:
         """Stack the layers; `norm` ends a pre-norm stack, whose output is not yet normalized."""
         super().__init__()
         check_stack(layers)

@@ -22,6 +22,7 @@ from headway.model.positional_encoding import (
 )
 from headway.model.probe import probe
 from headway.model.residual import Residual
+from headway.model.ssru import SSRU, RecurrentDecoderLayer
 
 
 class Transformer(nn.Module):
@@ -179,7 +180,17 @@ def _encoder_layer(config: ModelConfig) -> EncoderLayer:
     )
 
 
-def _decoder_layer(config: ModelConfig) -> DecoderLayer:
+def _decoder_layer(config: ModelConfig) -> DecoderLayer | RecurrentDecoderLayer:
+    if config.decoder_past == "ssru":
+        # Deviation (SSRU): decodes faster, because the past is one vector.
+        return RecurrentDecoderLayer(
+            ssru=SSRU(config.d_model),
+            cross_attention=_attention(config),
+            feed_forward=_feed_forward(config),
+            ssru_residual=_residual(config),
+            cross_attention_residual=_residual(config),
+            feed_forward_residual=_residual(config),
+        )
     return DecoderLayer(
         self_attention=_attention(config),
         cross_attention=_attention(config),

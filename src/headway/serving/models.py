@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 
 from headway.errors import suggest
-from headway.inspection.ablation import KINDS
+from headway.inspection.ablation import KINDS, attentions_of
 from headway.inspection.catalog import catalog
 from headway.inspection.model_kind import variant_of
 from headway.inspection.sizes import letter_sizes
@@ -189,16 +189,15 @@ def _attentions(translator: Translator) -> list[dict[str, Any]]:
     attentions = []
     names = dict(zip(KINDS, ("encoder", "decoder", "cross"), strict=True))
     for kind, short in names.items():
-        side, part = kind.split(".")
-        layers = getattr(translator.bundle.model, side).layers
-        for number, layer in enumerate(layers):
+        layers = attentions_of(translator.bundle.model, kind)
+        for number, (name, attention) in enumerate(layers):
             attentions.append(
                 {
-                    "name": f"{side}.layers.{number}.{part}",
+                    "name": name,
                     "kind": short,
                     "layer": number,
                     "of": len(layers),
-                    "heads": getattr(layer, part).num_heads,
+                    "heads": attention.num_heads,
                 }
             )
     return attentions

@@ -58,7 +58,7 @@ def test_table_3_has_no_other_rows() -> None:
     assert presets.TABLE_3.keys() == PRINTED.keys()
 
 
-@pytest.mark.parametrize("name", ["tiny", "small", "base", "big"])
+@pytest.mark.parametrize("name", ["tiny", "small", "base", "big", "student"])
 def test_a_preset_is_a_function_of_the_vocabulary_and_an_architecture_by_name(name: str) -> None:
     config = getattr(presets, name)(vocab_size=77)
 

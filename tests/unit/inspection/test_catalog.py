@@ -30,6 +30,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "pre, gated, learned": {"norm_position": "pre", "activation": "geglu", "positions": "learned"},
     "separate": {"shared_embeddings": "none", "source_vocab_size": 29, "output_bias": True},
     "no biases": {"attention_bias": False, "feed_forward_bias": False, "activation": "silu"},
+    "ssru": {"decoder_past": "ssru"},
+    "ssru, pre": {"decoder_past": "ssru", "norm_position": "pre"},
     "half shared": {"shared_embeddings": "target", "scale_embeddings": False},
 }
 by_variant = pytest.mark.parametrize("changes", VARIANTS.values(), ids=VARIANTS)

@@ -32,6 +32,15 @@ def test_parameters_by_hand(build: Build) -> None:
     assert count_parameters(model) == 322 + encoder + decoder
 
 
+def test_parameters_of_an_ssru_by_hand(build: Build) -> None:
+    model = build(decoder_past="ssru")
+
+    # W_x 14 * 14 = 196 and W_f 14 * 14 + 14 = 210, in place of an attention of 812.
+    assert count_by_part(dict(model.named_parameters()))["decoder"] == 2 * (
+        196 + 210 + 812 + 565 + 3 * 28
+    )
+
+
 @pytest.mark.parametrize(
     ("changes", "embedding", "output"),
     [

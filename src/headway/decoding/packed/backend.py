@@ -55,6 +55,10 @@ class Backend(Protocol):
         """Return an array for a cache."""
         ...
 
+    def cells(self, *shape: int) -> Array:
+        """Return an array for the cells of an SSRU, in float32 because rounding would add up."""
+        ...
+
     def grow(self, cache: Array, room: int, lengths: Ints) -> Array:
         """Return a longer cache, (rows, room, H * d), with the contents of this one.
 
@@ -131,6 +135,18 @@ class Backend(Protocol):
         self, qkv: Array, rows: Ints, lengths: Ints, owners: Owners, cache: "Cache", heads: Heads
     ) -> Array:
         """Append the newest keys and values of these rows to the cache, and attend to all."""
+        ...
+
+    def recur(
+        self, projected: Array, rows: Ints, lengths: Ints, owners: Owners, cells: Array
+    ) -> Array:
+        """Update the cells of these rows; return ReLU of them, (R, d_model).
+
+        projected: the candidate, then the forget gate before its sigmoid, (R, 2 d_model). cells:
+        two for each row, (rows, 2, d_model). The position t writes t mod 2 of its own row, and
+        reads the other one of the row that has the position before. So hypotheses may continue the
+        same parent.
+        """
         ...
 
     def attend_to_memory(

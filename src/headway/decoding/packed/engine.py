@@ -23,6 +23,7 @@ from headway.decoding.packed.layers import (
     MemoryAttention,
     PackedEmbedding,
     PastAttention,
+    PastRecurrence,
     SourceAttention,
     Stack,
     heads_of,
@@ -31,6 +32,7 @@ from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.weights import Projection, project_memory
 from headway.model.decoder import DecoderLayer
 from headway.model.encoder import EncoderLayer
+from headway.model.ssru import RecurrentDecoderLayer
 from headway.model.transformer import Transformer
 from headway.runtime.processes import trim_heap
 
@@ -58,11 +60,15 @@ class PackedEngine:
             self.encoder.add(FeedForward(layer.feed_forward, backend), layer.feed_forward_residual)
             trim_heap()  # frees the temporary copies of weights
         self.decoder = Stack(model.decoder.norm, backend)
-        layers = cast("list[DecoderLayer]", list(model.decoder.layers))
+        layers = cast("list[DecoderLayer | RecurrentDecoderLayer]", list(model.decoder.layers))
         for index, layer in enumerate(layers):
-            past = PastAttention(layer.self_attention, index, backend)
+            if isinstance(layer, RecurrentDecoderLayer):
+                recurrence = PastRecurrence(layer.ssru, index, backend)
+                self.decoder.add(recurrence, layer.ssru_residual)
+            else:
+                past = PastAttention(layer.self_attention, index, backend)
+                self.decoder.add(past, layer.self_attention_residual)
             memory = MemoryAttention(layer.cross_attention, index, backend)
-            self.decoder.add(past, layer.self_attention_residual)
             self.decoder.add(memory, layer.cross_attention_residual)
             self.decoder.add(FeedForward(layer.feed_forward, backend), layer.feed_forward_residual)
             trim_heap()
@@ -78,7 +84,12 @@ class PackedEngine:
         self.search_loop = backend.search_loop(
             self.target_embedding, self.whole_decoder, self.output_projection
         )
-        self.past_heads = [heads_of(layer.self_attention) for layer in layers]
+        self.past_heads = [
+            heads_of(layer.self_attention) for layer in layers if isinstance(layer, DecoderLayer)
+        ]
+        self.cell_widths = [
+            layer.ssru.d_model for layer in layers if isinstance(layer, RecurrentDecoderLayer)
+        ]
         self.memory_heads = [heads_of(attention) for attention in crossing]
         parts = model.decoder, model.output_projection
         self.decoder_weights = sum(p.numel() for part in parts for p in part.parameters())
@@ -87,7 +98,9 @@ class PackedEngine:
 
     def start(self, slots: int, copies: int) -> PackedState:
         """Return a state whose slots are all free."""
-        return PackedState(slots, copies, self.past_heads, self.memory_heads, self.backend)
+        return PackedState(
+            slots, copies, self.past_heads, self.cell_widths, self.memory_heads, self.backend
+        )
 
     def batch(self, options: SearchOptions, slots: int) -> Batch | None:
         """Return a batch with the compiled loop; None if the backend has none for this decoder."""

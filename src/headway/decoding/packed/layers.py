@@ -16,6 +16,7 @@ from headway.model.checks import check_head_width
 from headway.model.embedding import InputEmbedding
 from headway.model.feed_forward import ACTIVATIONS, GATED_ACTIVATIONS, PositionwiseFeedForward
 from headway.model.residual import Residual
+from headway.model.ssru import SSRU
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,23 @@ class PastAttention:
             self.heads,
         )
         return self.w_o(heads)
+
+
+class PastRecurrence:
+    """An SSRU in the decoder: one position a row, the newest cells in a cache."""
+
+    def __init__(self, ssru: SSRU, layer: int, backend: Backend) -> None:
+        """Prepare both projections as one product."""
+        self.backend = backend
+        self.layer = layer
+        self.w_xf: Linear = backend.linear(Projection.of(ssru.w_x, ssru.w_f))
+
+    def __call__(self, x: Array, step: DecoderStep) -> Array:
+        """Compute (R, d_model) -> (R, d_model)."""
+        state = step.state
+        return self.backend.recur(
+            self.w_xf(x), step.rows, state.lengths, state.owners, state.cells[self.layer]
+        )
 
 
 class MemoryAttention:

@@ -30,6 +30,7 @@ from headway.decoding.packed.layers import (
     MemoryAttention,
     PackedEmbedding,
     PastAttention,
+    PastRecurrence,
     SourceAttention,
     Stack,
 )
@@ -41,7 +42,14 @@ from headway.decoding.packed.torch_backend import (
     product,
 )
 from headway.decoding.packed.weights import Projection
-from headway.kernels import attention_step, decoder_step, dispatch, encoder_pass, linear
+from headway.kernels import (
+    attention_step,
+    decoder_step,
+    dispatch,
+    encoder_pass,
+    linear,
+    recurrence_step,
+)
 from headway.kernels.codegen.addresses import addresses_of
 from headway.kernels.codegen.calls import address_of
 from headway.kernels.dispatch import Precision
@@ -183,10 +191,11 @@ class FusedDecoder:
         self.gammas = np.stack([norm.gamma for norm in decoder.norms])
         self.betas = np.stack([norm.beta for norm in decoder.norms])
         self.epsilon = decoder.norms[0].epsilon
-        attentions = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
+        attentions = [s for s in decoder.sublayers if isinstance(s, MemoryAttention)]
         self.heads = attentions[0].heads
         self.num_heads = self.heads.num_heads
         self.pre = decoder.pre
+        self.recurrent = any(isinstance(s, PastRecurrence) for s in decoder.sublayers)
 
     @staticmethod
     def choice(decoder: Stack) -> dispatch.Choice:
@@ -208,7 +217,7 @@ class FusedDecoder:
         """The arguments of `decode_rows` that are the same at every step; compiles its callees."""
         return (
             self.weights, self.weight_addresses, self._calls(), self.num_heads, self.d_ff,
-            self.gammas, self.betas, self.epsilon, self.pre,
+            self.gammas, self.betas, self.epsilon, self.pre, self.recurrent,
         )  # fmt: skip
 
     def _calls(self) -> Ints:
@@ -217,7 +226,12 @@ class FusedDecoder:
         owners, cache = np.empty((1, 1), np.int32), np.empty((1, 1, 1), self.cache_dtype)
         *single, first, second = self.first_weights
         attend = _attend_at(self.heads, self.cache_dtype)
-        past = rows, ints, ints, owners, cache, cache, attend, self.num_heads, rows
+        if self.recurrent:
+            cells = np.empty((1, 1, 1), np.float32)
+            past = address_of(recurrence_step.recur, rows, ints, ints, owners, cells, rows)
+        else:
+            kept = rows, ints, ints, owners, cache, cache, attend, self.num_heads, rows
+            past = address_of(attention_step.attend_to_past, *kept)
         memory = rows, ints, ints, cache, cache, attend, self.num_heads, rows
         return np.array(
             [
@@ -228,7 +242,7 @@ class FusedDecoder:
                 address_of(
                     linear.network_with(first, second), rows, first, second, self.d_ff, rows
                 ),
-                address_of(attention_step.attend_to_past, *past),
+                past,
                 address_of(attention_step.attend_to_memory, *memory),
                 attend,
             ],
@@ -238,9 +252,14 @@ class FusedDecoder:
 
 def caches_of(state: PackedState) -> tuple[tuple[Kept, Kept, Kept, Kept], Ints]:
     """Return the caches of the first layer, and where those of all layers are, (4, layers)."""
-    past, memory = state.past[0], state.memory[0]
     if state.addresses is None:
         state.addresses = _addresses(state)
+    memory = state.memory[0]
+    if state.cells:
+        cells = state.cells[0]
+        no_values = np.empty((*cells.shape[:2], 0), np.float32)
+        return (cells, no_values, memory.keys, memory.values), state.addresses
+    past = state.past[0]
     return (past.keys, past.values, memory.keys, memory.values), state.addresses
 
 
@@ -328,17 +347,14 @@ def _whole_stack(stack: Stack, products: list[list[Any]]) -> dispatch.Choice:
 
 def _addresses(state: PackedState) -> Ints:
     """Return where the caches of all layers are, in the order of `decode_rows`, (4, layers)."""
-    return np.stack(
-        [
-            addresses_of([getattr(cache, name) for cache in caches])
-            for caches in (state.past, state.memory)
-            for name in ("keys", "values")
-        ]
-    )
+    past = [(cells, cells) for cells in state.cells]
+    past = past or [(cache.keys, cache.values) for cache in state.past]
+    memory = [(cache.keys, cache.values) for cache in state.memory]
+    return np.stack([addresses_of(list(part)) for part in (*zip(*past), *zip(*memory))])
 
 
 def _has_one_size(stack: Stack) -> bool:
-    """Return True if all layers have the same width, and all attentions the same heads."""
+    """Return True if all layers have the same sub-layers, width and heads."""
     attentions = (
         s
         for s in stack.sublayers
@@ -346,17 +362,19 @@ def _has_one_size(stack: Stack) -> bool:
     )
     networks = (s for s in stack.sublayers if isinstance(s, FeedForward))
     heads = {attention.heads for attention in attentions}
-    return len(heads) == len({network.d_ff for network in networks}) == 1
+    past = {type(s) for s in stack.sublayers if isinstance(s, PastAttention | PastRecurrence)}
+    return len(heads) == len({network.d_ff for network in networks}) == 1 and len(past) <= 1
 
 
 def _products(decoder: Stack) -> list[list[Any]]:
     """Return the products of all layers, by role, in the order of `decode_rows`."""
     past = [s for s in decoder.sublayers if isinstance(s, PastAttention)]
+    recurrences = [s.w_xf for s in decoder.sublayers if isinstance(s, PastRecurrence)]
     memory = [s for s in decoder.sublayers if isinstance(s, MemoryAttention)]
     feed_forward = [s for s in decoder.sublayers if isinstance(s, FeedForward)]
     return [
-        [attention.w_qkv for attention in past],
-        [attention.w_o for attention in past],
+        [attention.w_qkv for attention in past] + recurrences,
+        [attention.w_o for attention in past] + recurrences,
         [attention.w_q for attention in memory],
         [attention.w_o for attention in memory],
         [network.w_1 for network in feed_forward],
@@ -416,6 +434,10 @@ class NumbaBackend:
     def empty(self, *shape: int) -> Kept:
         """Return an array for a cache; memory is allocated when it is first written."""
         return sparse(shape, self.cache_dtype)
+
+    def cells(self, *shape: int) -> Floats:
+        """Return an array for the cells of an SSRU."""
+        return np.zeros(shape, np.float32)
 
     def grow(self, cache: Kept, room: int, lengths: Ints) -> Kept:
         """Copy only the written part, so that the rest takes no memory yet."""
@@ -535,6 +557,14 @@ class NumbaBackend:
         keys, values, count = cache.keys, cache.values, heads.num_heads
         attend = attention_step.attend_at(keys, values, count)
         attention_step.attend_to_past(qkv, rows, lengths, owners, keys, values, attend, count, out)
+        return out
+
+    def recur(
+        self, projected: Floats, rows: Ints, lengths: Ints, owners: Owners, cells: Floats
+    ) -> Floats:
+        """Update the cells of these rows; return ReLU of them."""
+        out = np.empty((len(projected), projected.shape[1] // 2), np.float32)
+        recurrence_step.recur(projected, rows, lengths, owners, cells, out)
         return out
 
     def attend_to_memory(

@@ -20,7 +20,7 @@ class PackedState:
 
     source_lengths: the source pieces of each slot, (slots,). lengths: the decoded positions of each
     row, (rows,). owners: the row that holds each position of a row's past, (rows, T). past: the
-    cache of self-attention in each layer. memory: that of cross-attention. addresses: where the
+    cache of self-attention in each layer. cells: those of an SSRU in each layer. memory: that of cross-attention. addresses: where the
     caches are in memory, kept by a backend that needs it; None after they have moved. allowed: the
     lists of allowed pieces.
     """
@@ -30,10 +30,14 @@ class PackedState:
         slots: int,
         copies: int,
         past: Sequence[Heads],
+        cells: Sequence[int],
         memory: Sequence[Heads],
         backend: Backend,
     ) -> None:
-        """Allocate a few positions; caches grow when necessary."""
+        """Allocate a few positions; caches grow when necessary.
+
+        past: the heads of each self-attention. cells: the width of each SSRU.
+        """
         self.copies = copies
         self.backend = backend
         self.allowed = AllowedPieces(slots)
@@ -42,6 +46,7 @@ class PackedState:
         self.lengths = np.zeros(rows, dtype=np.int64)
         self.owners = np.zeros((rows, _PAST_ROOM), dtype=np.int32)
         self.past = [self._cache(rows, _PAST_ROOM, heads) for heads in past]
+        self.cells = [backend.cells(rows, 2, width) for width in cells]
         self.memory = [self._cache(slots, _MEMORY_ROOM, heads) for heads in memory]
         self.addresses: Ints | None = None
 

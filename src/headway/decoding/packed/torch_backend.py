@@ -146,6 +146,10 @@ class TorchBackend:
         """Return an array for a cache."""
         return torch.zeros(shape, device=self.device, dtype=self.cache_dtype)
 
+    def cells(self, *shape: int) -> Tensor:
+        """Return an array for the cells of an SSRU."""
+        return torch.zeros(shape, device=self.device)
+
     def grow(self, cache: Tensor, room: int, lengths: Ints) -> Tensor:
         """Copy the whole cache at once."""
         longer = cache.new_zeros(len(cache), room, cache.size(2))
@@ -246,6 +250,27 @@ class TorchBackend:
         q = q.unflatten(1, (heads.num_heads, 1, heads.d_k))  # (R, H, 1, d_k)
         keys, values = cache.keys[past, steps], cache.values[past, steps]  # (R, T, H * d)
         return _attend(q, keys, values, mask[:, None, None]).flatten(1)
+
+    def recur(
+        self,
+        projected: Float[Tensor, "R 2*d_model"],
+        rows: Ints,
+        lengths: Ints,
+        owners: Owners,
+        cells: Float[Tensor, "rows 2 d_model"],
+    ) -> Float[Tensor, "R d_model"]:
+        """Gather each row's cell by its owner, and write the new one in place."""
+        at = lengths[rows]
+        owners[rows, at] = rows
+        candidate, gate = projected.chunk(2, dim=1)
+        forget = gate.sigmoid()
+        new = (1 - forget) * candidate
+        has_past = at > 0
+        before = owners[rows, np.maximum(at - 1, 0)].astype(np.int64)
+        past = cells[self._index(before), self._index((at + 1) % 2)]
+        new += torch.where(self._index(has_past)[:, None], forget * past, 0.0)
+        cells[self._index(rows), self._index(at % 2)] = new
+        return new.relu()
 
     def attend_to_memory(
         self, q: Float[Tensor, "R width"], slots: Ints, lengths: Ints, cache: Cache, heads: Heads

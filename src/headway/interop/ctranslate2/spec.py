@@ -55,6 +55,11 @@ def check_expressible(bundle: Bundle) -> None:
             "CTranslate2 hides what is beyond its end only.",
             f"Export a model with pad_id {PAD_ID}, which no tokenizer puts into a sentence.",
         )
+    if config.decoder_past != "self_attention":
+        raise ConfigError(
+            f"CTranslate2 has no decoder_past '{config.decoder_past}'.",
+            "Export a model with decoder_past 'self_attention'.",
+        )
     epsilons = {m.eps for m in bundle.model.modules() if isinstance(m, nn.LayerNorm)}
     if epsilons != {config.norm_epsilon}:
         raise ConfigError(

@@ -107,8 +107,14 @@ def transformer(
 def transformer_from_config(config: ModelConfig, name: str = "transformer") -> keras.Model:
     """Build the model that a configuration describes, freshly initialized.
 
-    Raises ConfigError for a learned table of positions, which this form does not have.
+    Raises ConfigError for a learned table of positions and for an SSRU, which this form does not
+    have.
     """
+    if config.decoder_past != "self_attention":
+        raise ConfigError(
+            f"The Keras form has no decoder_past '{config.decoder_past}'.",
+            "Use the PyTorch model, or train one with decoder_past 'self_attention'.",
+        )
     if config.positions == "learned":
         raise ConfigError(
             "The Keras form has no learned positions, only the paper's sinusoids.",

@@ -10,7 +10,7 @@ import { Tensor } from "app/trace.js";
 /** @typedef {import("app/trace.js").Trace} Trace */
 
 /** @type {Kind[]} */
-export const KINDS = ["encoder", "decoder", "cross"];
+const KINDS = ["encoder", "decoder", "cross"];
 
 const PARTS = {
   encoder: ["encoder", "self_attention"],
@@ -28,9 +28,14 @@ export function attentionName(kind, layer) {
   return `${stack}.layers.${layer}.${part}`;
 }
 
-/** Return the kind that the state means. @param {string} view @returns {Kind} */
-export function kindOf(view) {
-  return KINDS.find((kind) => kind === view) ?? "cross";
+/** Return the kinds of attention that a model has: a decoder with SSRUs has no self-attention. @param {any} model @returns {Kind[]} */
+export function kindsOf(model) {
+  return KINDS.filter((kind) => model.attention.some((/** @type {any} */ own) => own.kind === kind));
+}
+
+/** Return the kind that the state means. @param {string} view @param {any} model @returns {Kind} */
+export function kindOf(view, model) {
+  return kindsOf(model).find((kind) => kind === view) ?? "cross";
 }
 
 /** Return how many layers a kind of attention has. @param {any} model @param {Kind} kind @returns {number} */
@@ -205,7 +210,7 @@ export function followRow(explorer) {
   FOLLOWED.add(explorer);
   const own = ["attention", "hand"];
   explorer.store.listen((state, before) => {
-    if (!own.includes(state.screen) || state.screen === "hand" && state.tab !== "" || kindOf(state.view) === "encoder" || state.t === state.q) return;
+    if (!own.includes(state.screen) || state.screen === "hand" && state.tab !== "" || kindOf(state.view, explorer.model) === "encoder" || state.t === state.q) return;
     if (state.q !== before.q) return;
     const isNew = !own.includes(before.screen) || before.view !== state.view;
     if (state.t !== before.t || isNew) explorer.go({ q: state.t });

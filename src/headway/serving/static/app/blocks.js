@@ -33,7 +33,7 @@ function within(stack, rest) {
 function framed(stack, sublayer, word, isPre) {
   const mask = sublayer === "self_attention" ? `|^${stack === "encoder" ? "source" : "target"}_mask$` : "";
   const crossMask = sublayer === "cross_attention" ? "|^source_mask$" : "";
-  const isAttention = sublayer !== "feed_forward";
+  const isAttention = sublayer.endsWith("_attention");
   const id = `${stack}.${sublayer}`;
   /** @type {Block} */
   const own = { id, word, inLayer: true, kind: isAttention ? "attention" : "feed-forward", names: new RegExp(`${within(stack, `${sublayer}\\.\\w+`).source}${mask}${crossMask}`) };
@@ -52,9 +52,10 @@ function framed(stack, sublayer, word, isPre) {
  * Return the blocks of one side, from its input to its result.
  * @param {"encoder" | "decoder"} stack
  * @param {boolean} isPre
+ * @param {"self_attention" | "ssru"} past   the first sub-layer of the decoder
  * @returns {Block[]}
  */
-export function blocksOf(stack, isPre) {
+export function blocksOf(stack, isPre, past) {
   const side = stack === "encoder" ? "source" : "target";
   /** @type {Block[]} */
   const below = [
@@ -65,7 +66,7 @@ export function blocksOf(stack, isPre) {
   const layers = stack === "encoder"
     ? [...framed(stack, "self_attention", "attention", isPre), ...framed(stack, "feed_forward", "feed-forward", isPre)]
     : [
-      ...framed(stack, "self_attention", "masked-attention", isPre),
+      ...framed(stack, past, past === "ssru" ? "ssru" : "masked-attention", isPre),
       ...framed(stack, "cross_attention", "cross-attention", isPre),
       ...framed(stack, "feed_forward", "feed-forward", isPre),
     ];

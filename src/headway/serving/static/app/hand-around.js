@@ -27,10 +27,11 @@ import { number } from "app/parts.js";
  * Return the name of what goes around a sub-layer: its x in x + Sublayer(x).
  * @param {string} attention
  * @param {"pre" | "post"} norm
+ * @param {"self_attention" | "ssru"} past   the first sub-layer of the decoder
  */
-export function streamName(attention, norm) {
+export function streamName(attention, norm, past) {
   const layer = attention.replace(/\.[^.]+$/, "");
-  return attention.endsWith("cross_attention") ? `${layer}.self_attention_residual.${norm === "post" ? "norm" : "sum"}` : `${layer}.input`;
+  return attention.endsWith("cross_attention") ? `${layer}.${past}_residual.${norm === "post" ? "norm" : "sum"}` : `${layer}.input`;
 }
 
 /**
@@ -44,7 +45,7 @@ export function streamName(attention, norm) {
 export async function loadAround(explorer, trace, name, query) {
   const norm = explorer.model.norm_position;
   const side = name.startsWith("encoder") ? "source" : "target";
-  const stream = streamName(name, norm);
+  const stream = streamName(name, norm, explorer.model.config.decoder_past);
   const maybe = (/** @type {string} */ tensor, /** @type {Record<string, number>} */ where) => trace.tensor(tensor, where).catch(() => null);
   const row = async (/** @type {string} */ tensor, axis = side) => {
     const found = await maybe(tensor, { [axis]: query });

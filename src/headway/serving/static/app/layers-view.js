@@ -17,7 +17,7 @@ import { fixed, percent } from "app/numbers.js";
  * @returns {Promise<Stage[]>}
  */
 export async function stagesOf(trace, stack, layers) {
-  const sublayers = stack === "encoder" ? ["self_attention", "feed_forward"] : ["self_attention", "cross_attention", "feed_forward"];
+  const sublayers = stack === "encoder" ? ["self_attention", "feed_forward"] : ["self_attention", "ssru", "cross_attention", "feed_forward"];
   const names = [`${stack === "encoder" ? "source" : "target"}_embedding.output`];
   for (let layer = 0; layer < layers; layer += 1) {
     names.push(...sublayers.map((sublayer) => `${stack}.layers.${layer}.${sublayer}_residual.sum`), `${stack}.layers.${layer}.output`);

@@ -5,7 +5,7 @@ import { bigView, cellFacts, comparison } from "app/attention-big.js";
 import { quoted, spoken, tensorCode, traceLines } from "app/python.js";
 import { flowOf, flowView } from "app/attention-flow.js";
 import { panel, picturesOf } from "app/attention-grid.js";
-import { KINDS, attentionName, chosenKey, followRow, groupAt, kindOf, maskOf, viewOf } from "app/attention-view.js";
+import { attentionName, chosenKey, followRow, groupAt, kindOf, kindsOf, maskOf, viewOf } from "app/attention-view.js";
 import { h } from "app/dom.js";
 import { choice, heading, select, toggle } from "app/parts.js";
 import { Tensor } from "app/trace.js";
@@ -17,7 +17,7 @@ import { Tensor } from "app/trace.js";
 /**
  * @typedef {object} Data
  * @property {import("app/trace.js").Trace} trace
- * @property {Stacked} weights   (layer, head, query, key) of each kind
+ * @property {Stacked} weights   (layer, head, query, key) of each kind that the model has
  * @property {Tensor | null} scores  (head, query, key) of the layer that is seen
  * @property {{source: Tensor | null, target: Tensor | null}} masks
  */
@@ -29,11 +29,12 @@ const FLAGS = ["sharp", "noends", "merge", "lines", "flow"];
 async function load(explorer) {
   followRow(explorer);
   const trace = await explorer.trace();
-  const kind = kindOf(explorer.state.view);
+  const kind = kindOf(explorer.state.view, explorer.model);
   const maybe = (/** @type {string} */ name) => trace.tensor(name).catch(() => null); // a page in one file may lack it
-  const [encoder, decoder, cross, source, target] = await Promise.all([
-    ...KINDS.map((one) => trace.tensor(`${attentionName(one, "*")}.weights`)), maybe("source_mask"), maybe("target_mask")]);
-  const weights = { encoder: layered(encoder), decoder: layered(decoder), cross: layered(cross) };
+  const kinds = kindsOf(explorer.model);
+  const [source, target, ...found] = await Promise.all([
+    maybe("source_mask"), maybe("target_mask"), ...kinds.map((one) => trace.tensor(`${attentionName(one, "*")}.weights`))]);
+  const weights = /** @type {Stacked} */ (Object.fromEntries(kinds.map((one, place) => [one, layered(found[place])])));
   const scores = await maybe(`${attentionName(kind, explorer.layer(weights[kind].shape[0]))}.scores`);
   return { trace, weights, scores, masks: { source, target } };
 }
@@ -45,7 +46,7 @@ function layered(tensor) {
 
 /** Return what is chosen, as far as it exists. @param {Explorer} explorer @param {Data} data */
 function chosenOf(explorer, data) {
-  const kind = kindOf(explorer.state.view);
+  const kind = kindOf(explorer.state.view, explorer.model);
   const [layers, heads, queries] = data.weights[kind].shape;
   const within = (/** @type {number} */ value, /** @type {number} */ size) => Math.max(0, Math.min(size - 1, value));
   const words = explorer.state.show.split(".");
@@ -128,7 +129,7 @@ function render(explorer, data) {
     heading(explorer.t("screen.attention"), explorer.t("attention.words")),
     h("div", { class: "row" }, choice(explorer.t("attention.order"), [[false, explorer.t("attention.order.place")], [true, explorer.t("attention.order.sharp")]], sorted,
       (value) => explorer.go({ show: flagged(chosen, "sharp", value) })), sorted ? h("span", { class: "quiet" }, explorer.t("attention.order.words")) : null),
-    h("div", { class: "attention-panels" }, KINDS.map((one) => panel(explorer, one, data.weights[one], {
+    h("div", { class: "attention-panels" }, kindsOf(explorer.model).map((one) => panel(explorer, one, data.weights[one], {
       chosen: one === kind ? { layer, head } : null, sorted,
       choose: (l, own) => explorer.go({ view: one, l, h: own }),
     }))),
@@ -161,5 +162,5 @@ function python(explorer, data) {
 /** @type {import("app/explorer.js").Screen} */
 export const attention = {
   id: "attention", load, render, python, subject,
-  figure: (explorer, data) => `${attentionName(kindOf(explorer.state.view), chosenOf(explorer, data).layer)}.weights`,
+  figure: (explorer, data) => `${attentionName(kindOf(explorer.state.view, explorer.model), chosenOf(explorer, data).layer)}.weights`,
 };

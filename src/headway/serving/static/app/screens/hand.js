@@ -2,7 +2,7 @@
 /** By hand: one weight and what its head gathers, worked out and compared with the model. */
 
 import { quoted, tensorCode, traceLines } from "app/python.js";
-import { KINDS, askerLabels, attentionName, chosenKey, followRow, keysOf, kindOf, layersOf, maskOf } from "app/attention-view.js";
+import { askerLabels, attentionName, chosenKey, followRow, keysOf, kindOf, kindsOf, layersOf, maskOf } from "app/attention-view.js";
 import { keepScroll } from "app/attention-scroll.js";
 import { h } from "app/dom.js";
 import { aroundView, loadAround } from "app/hand-around.js";
@@ -38,7 +38,7 @@ const tabOf = (explorer) => (["words", "good", "yours"].includes(explorer.state.
 
 /** @param {Explorer} explorer @param {import("app/trace.js").Trace} trace @returns {Chosen} */
 function chosenOf(explorer, trace) {
-  const kind = kindOf(explorer.state.view);
+  const kind = kindOf(explorer.state.view, explorer.model);
   const layers = layersOf(explorer.model, kind);
   const heads = explorer.model.sizes.num_heads;
   const layer = explorer.layer(layers);
@@ -102,7 +102,7 @@ function picker(explorer, { chosen, trace, model: { weights } }, hidden) {
   const [rows, columns] = [askerLabels(trace, kind), keysOf(trace, kind)];
   const numbered = (/** @type {string[]} */ labels) => /** @type {[string, string][]} */ (labels.map((label, place) => [String(place), `${place}: ${label}`]));
   const place = (/** @type {number} */ query, /** @type {number} */ key) => explorer.go({ q: query, k: key, ...(kind === "encoder" ? {} : { t: query }) });
-  const kinds = /** @type {[string, string][]} */ (KINDS.map((one) => [one, explorer.t(`kind.${one}`)]));
+  const kinds = /** @type {[string, string][]} */ (kindsOf(explorer.model).map((one) => [one, explorer.t(`kind.${one}`)]));
   const most = Math.max(rows.length, columns.length);
   const cell = most <= 12 ? 26 : most <= 30 ? 18 : 15;
   const figure = weights ? matrix({

@@ -19,7 +19,8 @@ const FIRST = "encoder.self_attention"; // the block that is open before one is 
 /** @param {Explorer} explorer */
 function blocks(explorer) {
   const isPre = explorer.model.norm_position === "pre";
-  return { encoder: blocksOf("encoder", isPre), decoder: blocksOf("decoder", isPre) };
+  const past = explorer.model.config.decoder_past;
+  return { encoder: blocksOf("encoder", isPre, past), decoder: blocksOf("decoder", isPre, past) };
 }
 
 /**

@@ -125,7 +125,7 @@ export function isSameSource(a, b) {
  * @returns {Promise<Attention>}
  */
 async function attentionOf(explorer, a, b) {
-  const view = kindOf(explorer.state.view);
+  const view = kindOf(explorer.state.view, explorer.model);
   const all = explorer.model.attention.filter((/** @type {any} */ own) => own.kind === view);
   const layer = explorer.layer(all.length);
   const { heads, name: attention } = all[layer];

@@ -1,7 +1,7 @@
 // @ts-check
 /** The chosen attention in A, in B, and B − A on a scale that is symmetrical about zero. */
 
-import { kindOf } from "app/attention-view.js";
+import { kindOf, kindsOf } from "app/attention-view.js";
 import { h } from "app/dom.js";
 import { largest, matrix } from "app/matrix.js";
 import { fixed } from "app/numbers.js";
@@ -20,11 +20,11 @@ export function attentionDifference(explorer, data) {
   const { name, layers, heads, layer, head } = attention;
   const layerList = Array.from({ length: layers }, (_, own) => /** @type {[number, string]} */ ([own, explorer.t("layer.one", { layer: own + 1, of: layers })]));
   const headList = /** @type {[number, string][]} */ ([[-1, explorer.t("head.mean")], ...Array.from({ length: heads }, (_, own) => [own, explorer.headWords(own)])]);
-  const kinds = /** @type {[string, string][]} */ (["encoder", "decoder", "cross"].map((kind) => [kind, explorer.t(`kind.${kind}`)]));
+  const kinds = /** @type {[string, string][]} */ (kindsOf(explorer.model).map((kind) => [kind, explorer.t(`kind.${kind}`)]));
   return h("section", { "aria-labelledby": "what-if-attention" },
     h("h2", { id: "what-if-attention" }, explorer.t("what-if.attention-title")),
     h("div", { class: "row" },
-      choice(explorer.t("what-if.field.attention"), kinds, kindOf(explorer.state.view), (view) => explorer.go({ view, l: -1, h: -1 })),
+      choice(explorer.t("what-if.field.attention"), kinds, kindOf(explorer.state.view, explorer.model), (view) => explorer.go({ view, l: -1, h: -1 })),
       select(explorer.t("what-if.field.layer"), layerList, layer, (l) => explorer.go({ l: Number(l) })),
       select(explorer.t("what-if.field.head"), headList, head, (own) => explorer.go({ h: Number(own) }))),
     h("p", { class: "quiet" }, h("code", null, tensorCode(spoken(name, head), head < 0 ? "" : `head=${head}`, "a"))),
@@ -55,7 +55,7 @@ function three(explorer, data, { name, a: before, masked, maskedAfter, head }, a
     },
     ...more,
   }));
-  const decoded = kindOf(explorer.state.view) !== "encoder";
+  const decoded = kindOf(explorer.state.view, explorer.model) !== "encoder";
   const start = /** @type {[number, number]} */ ([decoded ? explorer.row(before.shape[0]) : 0, 0]);
   return [
     limit === 0 ? h("p", { role: "status" }, explorer.t("what-if.no-difference")) : null,

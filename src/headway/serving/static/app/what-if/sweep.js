@@ -1,6 +1,7 @@
 // @ts-check
 /** Every head off in turn: how much the log-probability of one piece changes. */
 
+import { kindsOf } from "app/attention-view.js";
 import { h } from "app/dom.js";
 import { largest, matrix } from "app/matrix.js";
 import { percent } from "app/numbers.js";
@@ -10,8 +11,6 @@ import { add, headOff } from "app/what-if/edits.js";
 import { signed } from "app/what-if/forced.js";
 
 /** @typedef {import("app/explorer.js").Explorer} Explorer */
-
-const KINDS = ["encoder", "decoder", "cross"];
 
 /** @param {Explorer} explorer @param {import("app/what-if/answers.js").Answers} data */
 export function sweep(explorer, { a, sweep: found }) {
@@ -35,10 +34,10 @@ export function sweep(explorer, { a, sweep: found }) {
 
 /** @param {Explorer} explorer @param {any} found @param {string} words */
 function grids(explorer, found, words) {
-  const limit = largest(KINDS.flatMap((kind) => found[kind].flat()));
+  const limit = largest(kindsOf(explorer.model).flatMap((kind) => found[kind].flat()));
   return h("div", { class: "panel" },
     h("p", { role: "status" }, explorer.t("what-if.sweep.found", { row: words, p: percent(found.probability) }), " ", worst(explorer, found)),
-    h("div", { class: "what-if-matrices" }, KINDS.map((kind) => grid(explorer, kind, found[kind], limit))),
+    h("div", { class: "what-if-matrices" }, kindsOf(explorer.model).map((kind) => grid(explorer, kind, found[kind], limit))),
     limit > 0 ? scaleBar(limit, 2, explorer.t("what-if.sweep.less"), explorer.t("what-if.sweep.more")) : null,
     h("p", { class: "quiet" }, explorer.t("what-if.sweep.click")));
 }
