@@ -75,8 +75,9 @@ def decode_rows(
     overwrites it. cache_addresses, (4, layers), and weight_addresses, (6, layers), say where those
     of each layer are (`addresses_of`). calls: the addresses of `linear.product_with` for the
     first four kinds of weights, of `linear.network_with`, of both kinds of attention (`recur` for
-    that to the past in an SSRU), and of `attention_step.attend_at`, (8,). gammas and betas: one row for each sub-layer and, with
-    pre-norm, one for the closing norm. recurrent: the first sub-layer is an SSRU.
+    that to the past in an SSRU), and of `attention_step.attend_at`, (8,). gammas and betas: one
+    row for each sub-layer and, with pre-norm, one for the closing norm. recurrent: the first
+    sub-layer is an SSRU.
     """
     past_keys, past_values, memory_keys, memory_values = caches
     w_qkv, w_o, w_q, w_memory, w_1, w_2 = weights

@@ -1,7 +1,7 @@
 """The backend of kernels compiled by Numba, on a CPU."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -347,10 +347,14 @@ def _whole_stack(stack: Stack, products: list[list[Any]]) -> dispatch.Choice:
 
 def _addresses(state: PackedState) -> Ints:
     """Return where the caches of all layers are, in the order of `decode_rows`, (4, layers)."""
-    past = [(cells, cells) for cells in state.cells]
-    past = past or [(cache.keys, cache.values) for cache in state.past]
-    memory = [(cache.keys, cache.values) for cache in state.memory]
-    return np.stack([addresses_of(list(part)) for part in (*zip(*past), *zip(*memory))])
+    # An SSRU has no values: the cells are named twice.
+    past = [state.cells] * 2 if state.cells else _parts(state.past)
+    return np.stack([addresses_of(part) for part in (*past, *_parts(state.memory))])
+
+
+def _parts(caches: Sequence[Cache]) -> list[list[Kept]]:
+    """Return the keys and the values of all layers."""
+    return [[cache.keys for cache in caches], [cache.values for cache in caches]]
 
 
 def _has_one_size(stack: Stack) -> bool:

@@ -20,9 +20,9 @@ class PackedState:
 
     source_lengths: the source pieces of each slot, (slots,). lengths: the decoded positions of each
     row, (rows,). owners: the row that holds each position of a row's past, (rows, T). past: the
-    cache of self-attention in each layer. cells: those of an SSRU in each layer. memory: that of cross-attention. addresses: where the
-    caches are in memory, kept by a backend that needs it; None after they have moved. allowed: the
-    lists of allowed pieces.
+    cache of self-attention in each layer. cells: those of an SSRU in each layer. memory: that of
+    cross-attention. addresses: where the caches are in memory, kept by a backend that needs it;
+    None after they have moved. allowed: the lists of allowed pieces.
     """
 
     def __init__(

@@ -265,10 +265,10 @@ class TorchBackend:
         candidate, gate = projected.chunk(2, dim=1)
         forget = gate.sigmoid()
         new = (1 - forget) * candidate
-        has_past = at > 0
-        before = owners[rows, np.maximum(at - 1, 0)].astype(np.int64)
-        past = cells[self._index(before), self._index((at + 1) % 2)]
-        new += torch.where(self._index(has_past)[:, None], forget * past, 0.0)
+        parent = owners[rows, np.maximum(at - 1, 0)].astype(np.int64)
+        before = cells[self._index(parent), self._index((at + 1) % 2)]
+        has_past = self._index(at)[:, None] > 0
+        new += torch.where(has_past, forget * before, 0.0)
         cells[self._index(rows), self._index(at % 2)] = new
         return new.relu()
 
