@@ -19,7 +19,7 @@ from headway.model.feed_forward import (
 )
 from headway.model.positional_encoding import LearnedPositionalEncoding
 from headway.model.residual import Residual
-from headway.model.ssru import SSRU, RecurrentDecoderLayer
+from headway.model.ssru import RecurrentDecoderLayer, SimpleRecurrentUnit
 
 MASK = torch.tensor([[1, 0, 1], [0, 0, 0]]).bool()  # the second query may attend to nothing
 
@@ -65,7 +65,7 @@ def test_residual(position: Any) -> None:
 
 
 def test_ssru() -> None:
-    recur = SSRU(3)
+    recur = SimpleRecurrentUnit(3)
 
     check(recur, recur, real(2, 6, 3))
 
@@ -91,7 +91,7 @@ def test_encoder_and_decoder_layer(recurrent: bool, position: Any) -> None:
     others = MultiHeadAttention(4, 1), PositionwiseFeedForward(4, 3, "silu")
     frames = frame(), frame(), frame()
     decode: nn.Module = (
-        RecurrentDecoderLayer(SSRU(4), *others, *frames)
+        RecurrentDecoderLayer(SimpleRecurrentUnit(4), *others, *frames)
         if recurrent
         else DecoderLayer(MultiHeadAttention(4, 2), *others, *frames)
     )

@@ -215,7 +215,7 @@ def _lone_rows() -> Mapping[tuple[str, str], CatalogRow]:
             lines.FEED_FORWARD,
             reads | side_fields | _feed_forward_fields(gated),
         ),
-        "SSRU": (lines.SSRU, {"x": "x"} | side_fields),
+        "SimpleRecurrentUnit": (lines.SSRU, {"x": "x"} | side_fields),
         "Residual": (lines.RESIDUAL, side_fields | around),
         "InputEmbedding": (lines.EMBEDDING, side_fields | _embedding_fields(variant)),
         "EncoderLayer": (lines.LAYER, side_fields | layer),

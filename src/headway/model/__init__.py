@@ -50,11 +50,10 @@ if TYPE_CHECKING:
         sinusoid_table,
     )
     from headway.model.residual import Residual
-    from headway.model.ssru import SSRU, RecurrentDecoderLayer
+    from headway.model.ssru import RecurrentDecoderLayer, SimpleRecurrentUnit
     from headway.model.transformer import Transformer
 
 __all__ = [
-    "SSRU",
     "Decoder",
     "DecoderLayer",
     "Encoder",
@@ -66,6 +65,7 @@ __all__ = [
     "PositionwiseFeedForward",
     "RecurrentDecoderLayer",
     "Residual",
+    "SimpleRecurrentUnit",
     "SinusoidalPositionalEncoding",
     "TokenEmbedding",
     "Transformer",
@@ -80,7 +80,6 @@ __all__ = [
 ]
 
 _HOMES = {
-    "SSRU": "ssru",
     "Decoder": "decoder",
     "DecoderLayer": "decoder",
     "Encoder": "encoder",
@@ -92,6 +91,7 @@ _HOMES = {
     "PositionwiseFeedForward": "feed_forward",
     "RecurrentDecoderLayer": "ssru",
     "Residual": "residual",
+    "SimpleRecurrentUnit": "ssru",
     "SinusoidalPositionalEncoding": "positional_encoding",
     "TokenEmbedding": "embedding",
     "Transformer": "transformer",

@@ -20,14 +20,14 @@ from headway.model.positional_encoding import (
     SinusoidalPositionalEncoding,
 )
 from headway.model.residual import Residual
-from headway.model.ssru import SSRU, RecurrentDecoderLayer
+from headway.model.ssru import RecurrentDecoderLayer, SimpleRecurrentUnit
 from headway.model.transformer import Transformer
 
 _OWN: dict[type[nn.Module], object] = {
     kind: kind.forward
     for kind in (
         Transformer, Encoder, EncoderLayer, Decoder, DecoderLayer, RecurrentDecoderLayer,
-        MultiHeadAttention, SSRU,
+        MultiHeadAttention, SimpleRecurrentUnit,
         PositionwiseFeedForward, Residual, TokenEmbedding, InputEmbedding, OutputProjection,
         SinusoidalPositionalEncoding, LearnedPositionalEncoding,
         nn.Linear, nn.LayerNorm, nn.ModuleList,

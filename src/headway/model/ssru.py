@@ -48,7 +48,7 @@ def scan(
     return cells.to(candidate.dtype)
 
 
-class SSRU(nn.Module):
+class SimpleRecurrentUnit(nn.Module):
     """Remember earlier positions in one vector, which a gate forgets (Kim et al. 2019).
 
     x = W_x input, f = sigmoid(W_f input + b_f), c_t = f * c_(t-1) + (1 - f) * x, output = ReLU(c).
@@ -97,7 +97,7 @@ class RecurrentDecoderLayer(nn.Module):
 
     def __init__(
         self,
-        ssru: SSRU,
+        ssru: SimpleRecurrentUnit,
         cross_attention: MultiHeadAttention,
         feed_forward: PositionwiseFeedForward,
         ssru_residual: Residual,

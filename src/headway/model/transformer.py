@@ -22,7 +22,7 @@ from headway.model.positional_encoding import (
 )
 from headway.model.probe import probe
 from headway.model.residual import Residual
-from headway.model.ssru import SSRU, RecurrentDecoderLayer
+from headway.model.ssru import RecurrentDecoderLayer, SimpleRecurrentUnit
 
 
 class Transformer(nn.Module):
@@ -184,7 +184,7 @@ def _decoder_layer(config: ModelConfig) -> DecoderLayer | RecurrentDecoderLayer:
     if config.decoder_past == "ssru":
         # Deviation (SSRU): decodes faster, because the past is one vector.
         return RecurrentDecoderLayer(
-            ssru=SSRU(config.d_model),
+            ssru=SimpleRecurrentUnit(config.d_model),
             cross_attention=_attention(config),
             feed_forward=_feed_forward(config),
             ssru_residual=_residual(config),

@@ -11,7 +11,7 @@ from headway.model.attention import MultiHeadAttention
 from headway.model.cache import CellCache, DecoderCache
 from headway.model.feed_forward import PositionwiseFeedForward
 from headway.model.residual import Residual
-from headway.model.ssru import SSRU, RecurrentDecoderLayer, scan
+from headway.model.ssru import RecurrentDecoderLayer, SimpleRecurrentUnit, scan
 
 
 def one_by_one(forget: Tensor, candidate: Tensor, cell: Tensor) -> Tensor:
@@ -71,7 +71,7 @@ def test_sums_in_bfloat16_are_made_in_float32() -> None:
 
 
 def test_a_step_by_hand() -> None:
-    recur = SSRU(2)
+    recur = SimpleRecurrentUnit(2)
     with torch.no_grad():
         recur.w_x.weight.copy_(torch.tensor([[1.0, 2.0], [0.0, -1.0]]))
         recur.w_f.weight.zero_()
@@ -86,7 +86,7 @@ def test_a_step_by_hand() -> None:
 @given(cuts=st.lists(st.integers(1, 4), min_size=1, max_size=5))
 def test_the_cache_joins_calls_of_any_lengths(cuts: list[int]) -> None:
     torch.manual_seed(1)
-    recur, cache = SSRU(5).double(), CellCache()
+    recur, cache = SimpleRecurrentUnit(5).double(), CellCache()
     x = torch.randn(3, sum(cuts), 5).double()
 
     parts = [recur(part, cache) for part in x.split(cuts, dim=1)]
@@ -96,7 +96,7 @@ def test_the_cache_joins_calls_of_any_lengths(cuts: list[int]) -> None:
 
 
 def test_reordered_rows_continue_the_cell_of_their_parent() -> None:
-    recur, cache = SSRU(4), DecoderCache(1)
+    recur, cache = SimpleRecurrentUnit(4), DecoderCache(1)
     first, second = torch.randn(3, 2, 4), torch.randn(2, 1, 4)
     layer = cache.layers[0]
     recur(first, layer.ssru)
@@ -111,7 +111,7 @@ def test_reordered_rows_continue_the_cell_of_their_parent() -> None:
 
 def test_a_layer_recurs_then_attends_to_the_memory_then_transforms() -> None:
     layer = RecurrentDecoderLayer(
-        SSRU(14),
+        SimpleRecurrentUnit(14),
         MultiHeadAttention(14, 2, d_k=3, d_v=6),
         PositionwiseFeedForward(14, 19),
         Residual(14),
@@ -133,6 +133,6 @@ def test_a_layer_recurs_then_attends_to_the_memory_then_transforms() -> None:
 
 def test_an_input_without_a_batch_is_refused_with_its_shape() -> None:
     with pytest.raises(ConfigError, match=r"x has shape \(7, 5\), but must be \(B, T, 5\)"):
-        SSRU(5)(torch.randn(7, 5))
+        SimpleRecurrentUnit(5)(torch.randn(7, 5))
     with pytest.raises(ConfigError, match=r"x has shape \(2, 7, 6\)"):
-        SSRU(5)(torch.randn(2, 7, 6))
+        SimpleRecurrentUnit(5)(torch.randn(2, 7, 6))

@@ -16,7 +16,7 @@ from headway.model.checks import check_head_width
 from headway.model.embedding import InputEmbedding
 from headway.model.feed_forward import ACTIVATIONS, GATED_ACTIVATIONS, PositionwiseFeedForward
 from headway.model.residual import Residual
-from headway.model.ssru import SSRU
+from headway.model.ssru import SimpleRecurrentUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class PastAttention:
 class PastRecurrence:
     """An SSRU in the decoder: one position a row, the newest cells in a cache."""
 
-    def __init__(self, ssru: SSRU, layer: int, backend: Backend) -> None:
+    def __init__(self, ssru: SimpleRecurrentUnit, layer: int, backend: Backend) -> None:
         """Prepare both projections as one product."""
         self.backend = backend
         self.layer = layer

@@ -149,6 +149,11 @@ def test_an_epsilon_that_is_not_the_configured_one_is_refused(make_bundle: MakeB
         check_expressible(dataclasses.replace(bundle, config=config))
 
 
+def test_an_ssru_is_refused(make_bundle: MakeBundle) -> None:
+    with pytest.raises(ConfigError, match="CTranslate2 has no decoder_past 'ssru'"):
+        check_expressible(make_bundle(decoder_past="ssru"))
+
+
 def test_an_activation_that_it_lacks_is_refused(
     make_bundle: MakeBundle, monkeypatch: pytest.MonkeyPatch
 ) -> None:

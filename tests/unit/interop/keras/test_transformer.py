@@ -144,6 +144,11 @@ def test_every_weight_has_a_name_of_its_own(make_bundle: MakeBundle) -> None:
     assert len(set(paths)) == len(paths)
 
 
+def test_an_ssru_is_refused(make_bundle: MakeBundle) -> None:
+    with pytest.raises(ConfigError, match="no decoder_past 'ssru'"):
+        from_bundle(make_bundle(decoder_past="ssru"))
+
+
 def test_learned_positions_are_refused(make_bundle: MakeBundle) -> None:
     with pytest.raises(ConfigError, match="no learned positions"):
         from_bundle(make_bundle(positions="learned", max_positions=9))
