@@ -84,6 +84,6 @@ def test_an_unknown_preset_names_the_nearest() -> None:
         presets.architecture("bas")
 
 
-def test_the_four_sizes_come_first_where_no_name_is_near() -> None:
-    with pytest.raises(ConfigError, match=r"'medium'\. Choose tiny, small, base, big, or a row"):
+def test_the_sizes_come_first_where_no_name_is_near() -> None:
+    with pytest.raises(ConfigError, match=r"'medium'\. Choose tiny, small, base, big, student, or a row"):
         presets.architecture("medium")
