@@ -19,6 +19,7 @@ def test_the_defaults_are_the_paper() -> None:
         "d_v": None,
         "num_encoder_layers": 6,
         "num_decoder_layers": 6,
+        "decoder_past": "self_attention",
         "dropout": 0.1,
         "attention_dropout": 0.0,
         "activation_dropout": 0.0,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from headway.config.model import Activation
 from headway.errors import BundleError, shown
 
 _LINE = re.compile(r"([A-Za-z0-9_-]+):(.*)")
@@ -44,7 +45,7 @@ class StudentSettings:
     """The settings of a student that its tensors do not show."""
 
     num_heads: int
-    activation: str
+    activation: Activation
     alignment_layer: int | None
     """The decoder layer, from 0, whose first head was trained on alignments; None if none was."""
 
