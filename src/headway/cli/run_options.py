@@ -26,7 +26,7 @@ Preset = Annotated[
     str,
     typer.Option(
         "--preset",
-        help="tiny, small, base, big, student or a row of Table 3; unset: tiny, with a CONFIG base.",
+        help="tiny, small, base, big, student or a row of Table 3; unset: tiny; with CONFIG base.",
     ),
 ]
 StartFrom = Annotated[
