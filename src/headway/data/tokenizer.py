@@ -3,6 +3,10 @@
 The paper uses byte-pair and word-piece vocabularies (section 5.1). Here a tokenizer is a
 SentencePiece model of one of four kinds; any other SentencePiece program can read its file.
 
+The file of an imported tokenizer has two more numbers in its `trainer_spec`, which other programs
+skip: how many pieces at the end have no id in the model's vocabulary, and whether a tag such as
+`>>deu<<` at the beginning of a text is one piece.
+
 Deviation (vocabulary): SentencePiece replaces the paper's byte-pair and word-piece programs, and
 offers unigram, word and character pieces too.
 """
@@ -13,7 +17,7 @@ import re
 import struct
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -21,7 +25,7 @@ import sentencepiece
 import torch
 
 from headway.data.encodable import encodable, trainable
-from headway.data.protobuf import fields_of
+from headway.data.protobuf import bytes_field, fields_of, number_field
 from headway.errors import ConfigError, DataError, TokenizerError
 
 Kind = Literal["unigram", "bpe", "word", "char"]
@@ -34,6 +38,8 @@ END_ID = 3
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
 # SentencePiece's numbers for pieces that are never cut, and for those that are one byte.
 USER_DEFINED, BYTE = 4, 6
+# Our own fields of SentencePiece's `TrainerSpec`, which has the numbers from 200 on for others.
+WITHOUT_ID_FIELD, LEADING_TAG_FIELD = 200, 201
 
 LEAST_COVERAGE = 0.98
 """The smallest share of characters that SentencePiece accepts."""
@@ -41,6 +47,7 @@ LEAST_COVERAGE = 0.98
 _KINDS: tuple[Kind, ...] = get_args(Kind)  # SentencePiece numbers them 1, 2, 3, 4
 _NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
 _SPACE = "▁"  # U+2581, which SentencePiece writes for a space
+LEADING_TAG = re.compile(r">>[^\s<>]+<<")
 _NUM_BYTES = 256  # pieces that byte fallback adds
 _SILENT = 9  # a log level above all of SentencePiece's own
 _LONGEST_LINE = 2**30  # bytes; SentencePiece leaves out longer lines, by default from 4192
@@ -66,7 +73,12 @@ class Tokenizer:
         """Read a SentencePiece model from the bytes of its file."""
         self._data = bytes(data)
         self._processor = _load(self._data)
-        self._kind: Kind = _read_kind(self._data)
+        spec = _read_spec(self._data)
+        self._kind: Kind = _kind_of(spec)
+        # Pieces without an id are the last ones; text that is cut into them is unknown.
+        self._size = self._processor.get_piece_size() - spec.get(WITHOUT_ID_FIELD, 0)
+        self._has_unnumbered = WITHOUT_ID_FIELD in spec
+        self._has_leading_tags = bool(spec.get(LEADING_TAG_FIELD, 0))
         self._is_deleted: dict[str, bool] = {}  # by character, as far as texts had them
         first = tuple(self._processor.id_to_piece(i) for i in range(min(4, len(self))))
         if first != SPECIAL_PIECES:
@@ -108,17 +120,27 @@ class Tokenizer:
     @property
     def vocabulary_size(self) -> int:
         """Return the number of pieces, special ones included."""
-        return self._processor.get_piece_size()
+        return self._size
 
     def encode(self, text: str) -> list[int]:
         """Return the piece ids of one text."""
-        return self._processor.encode(encodable(text))
+        tag, text = self._without_tag(text)
+        return [*map(self.id, tag), *self._numbered(self._processor.encode(encodable(text)))]
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """Return the piece ids of several texts, in order, with as many threads as PyTorch has."""
-        lines = [encodable(text) for text in texts]
+        tags, lines = [], []
+        for text in texts:
+            tag, untagged = self._without_tag(text)
+            tags.append(tag)
+            lines.append(encodable(untagged))
         # By default each process would use the whole machine.
-        return self._processor.encode(lines, num_threads=torch.get_num_threads())
+        ids = self._processor.encode(lines, num_threads=torch.get_num_threads())
+        if not (self._has_leading_tags or self._has_unnumbered):
+            return ids
+        return [
+            [*map(self.id, tag), *self._numbered(line)] for tag, line in zip(tags, ids, strict=True)
+        ]
 
     def decode(self, ids: Iterable[int]) -> str:
         """Return the text of some pieces, on one line; padding, start and end are left out.
@@ -137,7 +159,8 @@ class Tokenizer:
 
     def marked(self, text: str) -> str:
         """Return the normalized text with `▁` for each space, as it is cut into pieces."""
-        return self._processor.normalize(encodable(text))
+        tag, text = self._without_tag(text)
+        return "".join(tag) + self._processor.normalize(encodable(text))
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Return the pieces of some ids, for display; `▁` is a space."""
@@ -155,7 +178,7 @@ class Tokenizer:
         """
         is_text = isinstance(text, str)
         ids = self.encode(text) if is_text else self._checked(text)
-        pieces = self._processor.encode_as_pieces(encodable(text)) if is_text else self.pieces(ids)
+        pieces = self._cut(text) if is_text else self.pieces(ids)
         return [
             bytes.fromhex(piece[3:-1]) if self._processor.is_byte(i) else piece.encode()  # <0x2F>
             for i, piece in zip(ids, pieces, strict=True)
@@ -166,25 +189,21 @@ class Tokenizer:
 
         If several pieces write one character, the last one has it, and the others are empty.
         """
+        tag, text = self._without_tag(text)
         text = encodable(text)
         offsets = self._processor.encode(text, return_type="offset_mapping")["offsets"]
-        return [text[begin:end] for begin, end in offsets]
+        return [*tag, *(text[begin:end] for begin, end in offsets)]
 
     def id(self, piece: str) -> int:
         """Return the id of one piece, or the unknown id when there is no such piece."""
-        return self._processor.piece_to_id(encodable(piece))
+        return self._numbered([self._processor.piece_to_id(encodable(piece))])[0]
 
     def table(self) -> Iterator[tuple[str, float, int]]:
-        """Yield text, score and type of each piece, as the model file has them.
+        """Return text, score and type of each piece with an id, as the model file has them.
 
         Types are SentencePiece's: 1 normal, 2 unknown, 3 control, 4 user-defined, 6 byte.
         """
-        for number, piece in fields_of(self._data):
-            if number == 1 and isinstance(piece, bytes):
-                fields = dict(fields_of(piece))
-                text, score, kind = fields.get(1, b""), fields.get(2, bytes(4)), fields.get(3, 1)
-                assert isinstance(text, bytes) and isinstance(score, bytes)  # noqa: PT018
-                yield text.decode("utf-8"), struct.unpack("<f", score)[0], int(kind)
+        return islice(table_of(self._data), self._size)
 
     def unknown_count(self, ids: Iterable[int]) -> int:
         """Return how many of these ids are unknown, because the vocabulary lacks their text.
@@ -195,8 +214,7 @@ class Tokenizer:
 
     def unknown_texts(self, text: str) -> list[str]:
         """Return the characters of a text without a piece, in order; for kind `word` the words."""
-        text = encodable(text)
-        cut = zip(self._processor.encode(text), self._processor.encode_as_pieces(text), strict=True)
+        cut = zip(self.encode(text), self._cut(text), strict=True)
         unknown = (piece.split(_SPACE) for i, piece in cut if i == UNK_ID)
         words = (word for piece in unknown for word in (piece if any(piece) else [_SPACE]) if word)
         return list(words if self.kind == "word" else chain.from_iterable(words))
@@ -225,6 +243,23 @@ class Tokenizer:
         is_deleted = is_text and self.normalize(f"a{character}b") in nothing
         self._is_deleted[character] = is_deleted
         return is_deleted
+
+    def _without_tag(self, text: str) -> tuple[list[str], str]:
+        """Return the tag that begins a text, if tags are pieces of this kind, and what follows."""
+        if self._has_leading_tags and (tag := LEADING_TAG.match(text)):
+            return [tag[0]], text[tag.end() :]
+        return [], text
+
+    def _cut(self, text: str) -> list[str]:
+        """Return the pieces of a text; one without an id has its characters."""
+        tag, text = self._without_tag(text)
+        return [*tag, *self._processor.encode_as_pieces(encodable(text))]
+
+    def _numbered(self, ids: list[int]) -> list[int]:
+        """Return the ids, with the unknown id for pieces without one."""
+        if not self._has_unnumbered:
+            return ids
+        return [i if i < self._size else UNK_ID for i in ids]
 
     def _checked(self, ids: Iterable[int]) -> list[int]:
         """Return ids as plain numbers; TokenizerError for one outside the vocabulary."""
@@ -405,14 +440,42 @@ def _load(data: bytes) -> sentencepiece.SentencePieceProcessor:
         raise TokenizerError(f"{damaged}: {error}", remedy) from error
 
 
-def _read_kind(data: bytes) -> Kind:
-    """Return the kind that a model file names, because SentencePiece's own object does not.
+def kind_of_model(data: bytes) -> Kind:
+    """Return the kind of the SentencePiece model in these bytes, whatever its special pieces.
 
-    `ModelProto.trainer_spec` is field 2, and in that `TrainerSpec.model_type` field 3.
+    Raises TokenizerError for bytes that are no model.
     """
-    for number, trainer_spec in fields_of(data):
-        if number == 2 and isinstance(trainer_spec, bytes):
-            for inner, value in fields_of(trainer_spec):
-                if inner == 3 and isinstance(value, int) and 1 <= value <= len(_KINDS):
-                    return _KINDS[value - 1]
-    return "unigram"  # protobuf leaves out a default value
+    _load(data)
+    return _kind_of(_read_spec(data))
+
+
+def table_of(data: bytes) -> Iterator[tuple[str, float, int]]:
+    """Yield text, score and type of each piece in the bytes of a model file."""
+    for number, piece in fields_of(data):
+        if number == 1 and isinstance(piece, bytes):
+            fields = dict(fields_of(piece))
+            text, score, kind = fields.get(1, b""), fields.get(2, bytes(4)), fields.get(3, 1)
+            assert isinstance(text, bytes) and isinstance(score, bytes)  # noqa: PT018
+            yield text.decode("utf-8"), struct.unpack("<f", score)[0], int(kind)
+
+
+def piece_message(text: str, score: float, kind: int) -> bytes:
+    """Return a `SentencePiece` message: field 1 its text, 2 its score, 3 its type."""
+    written_score = bytes([2 << 3 | 5]) + struct.pack("<f", score)
+    return bytes_field(1, text.encode()) + written_score + number_field(3, kind)
+
+
+def _read_spec(data: bytes) -> dict[int, int]:
+    """Return the numbers in `ModelProto.trainer_spec`, which is field 2, by their field there.
+
+    SentencePiece's own object does not tell them. A later number replaces an earlier one.
+    """
+    specs = (spec for number, spec in fields_of(data) if number == 2 and isinstance(spec, bytes))
+    fields = chain.from_iterable(map(fields_of, specs))
+    return {number: value for number, value in fields if isinstance(value, int)}
+
+
+def _kind_of(spec: dict[int, int]) -> Kind:
+    """Return the kind that a model file names, `TrainerSpec.model_type`, which is field 3."""
+    number = spec.get(3, 1)  # protobuf leaves out a default value
+    return _KINDS[number - 1] if 1 <= number <= len(_KINDS) else "unigram"

@@ -6,12 +6,19 @@ is cut as before.
 """
 
 import re
-import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headway.data.protobuf import bytes_field, number_field
-from headway.data.tokenizer import SPECIAL_PIECES, UNK_ID, USER_DEFINED, Tokenizer
+from headway.data.protobuf import bytes_field, fields_of, number_field
+from headway.data.tokenizer import (
+    SPECIAL_PIECES,
+    UNK_ID,
+    USER_DEFINED,
+    WITHOUT_ID_FIELD,
+    Tokenizer,
+    piece_message,
+    table_of,
+)
 from headway.errors import ConfigError
 
 _NOT_IN_PIECES = re.compile(r"\s|[▁▅\x00\ud800-\udfff]")
@@ -105,12 +112,35 @@ def _appended(tokenizer: Tokenizer, pieces: Sequence[str]) -> bytes:
     earlier one. So the old file stays unchanged, and fields are added behind it.
     `ModelProto.pieces` is field 1, `trainer_spec` field 2, and in that `vocab_size` 4.
     """
-    added = [bytes_field(1, _user_defined(piece)) for piece in pieces]
+    # A score is not used for this type.
+    added = [bytes_field(1, piece_message(piece, 0.0, USER_DEFINED)) for piece in pieces]
+    if unnumbered := list(table_of(tokenizer.to_bytes()))[len(tokenizer) :]:
+        return _inserted(tokenizer, pieces, added, unnumbered)
     size = number_field(4, tokenizer.vocabulary_size + len(pieces))
     return b"".join([tokenizer.to_bytes(), *added, bytes_field(2, size)])
 
 
-def _user_defined(piece: str) -> bytes:
-    """Return a `SentencePiece` message: field 1 its text, 2 its score, 3 its type."""
-    score = bytes([2 << 3 | 5]) + struct.pack("<f", 0.0)  # not used for this type
-    return bytes_field(1, piece.encode()) + score + number_field(3, USER_DEFINED)
+def _inserted(
+    tokenizer: Tokenizer,
+    pieces: Sequence[str],
+    added: Sequence[bytes],
+    unnumbered: Sequence[tuple[str, float, int]],
+) -> bytes:
+    """Return the model file with more pieces before those without an id.
+
+    A new piece may be one of those, and has an id from now on.
+    """
+    fields = list(fields_of(tokenizer.to_bytes()))
+    numbered = [content for number, content in fields if number == 1][: len(tokenizer)]
+    others = [(number, content) for number, content in fields if number != 1]
+    left = [row for row in unnumbered if row[0] not in pieces]
+    spec = number_field(4, len(tokenizer) + len(pieces) + len(left))
+    spec += number_field(WITHOUT_ID_FIELD, len(left))
+    parts = [
+        *(bytes_field(1, content) for content in numbered if isinstance(content, bytes)),
+        *added,
+        *(bytes_field(1, piece_message(*row)) for row in left),
+        *(bytes_field(number, content) for number, content in others if isinstance(content, bytes)),
+        bytes_field(2, spec),
+    ]
+    return b"".join(parts)
