@@ -1,22 +1,16 @@
 """Read a folder with a Marian model and write it as a bundle."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from headway.bundle import Bundle, save_bundle
 from headway.bundle_folder import check_place
 from headway.errors import BundleError
 from headway.home import expanded
+from headway.interop.marian.read_model import ReadModel
 from headway.interop.marian.recognition import Kind, MarianFolder, recognize
-
-
-@dataclass(frozen=True, slots=True)
-class ReadModel:
-    """A model as it was read: the bundle, and remarks on what its files had of note."""
-
-    bundle: Bundle
-    notes: list[str] = field(default_factory=list)
+from headway.interop.marian.student import read_student
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +25,7 @@ class Imported:
     """What the files had of note, one sentence each."""
 
 
-READERS: dict[Kind, Callable[[MarianFolder], ReadModel]] = {}
+READERS: dict[Kind, Callable[[MarianFolder], ReadModel]] = {"student": read_student}
 """By kind: the function that reads such a folder."""
 
 

@@ -43,10 +43,12 @@ def renumbered(data: bytes, name: str) -> Renumbered:
     """
     try:
         entries = list(_entries(data))
-    except (IndexError, UnicodeDecodeError, struct.error):
+    except (IndexError, UnicodeDecodeError):
+        entries = []
+    if not entries:
         raise BundleError(
             f"{name} is not a SentencePiece model, or it is damaged.", "Copy the file again."
-        ) from None
+        )
     unknown = [place for place, (_, kind, _) in enumerate(entries) if kind == _UNKNOWN]
     texts = [text for text, _, _ in entries]
     if len(unknown) != 1 or _END not in texts:

@@ -18,6 +18,8 @@ from headway.interop.marian.binary import TABLES, BinaryFile
 from headway.interop.marian.lexical_shortlist import read_shortlist
 from headway.interop.marian.model_settings import StudentSettings, check_student, parse_settings
 from headway.interop.marian.pieces import Renumbered, renumbered
+from headway.interop.marian.read_model import ReadModel
+from headway.interop.marian.recognition import MarianFolder
 from headway.model.uninitialized import empty_model
 
 EPSILON = 1e-9
@@ -32,12 +34,12 @@ _QUANTIZATION = "_QuantMultA"  # factors of activations for products of bytes
 _DIRECTION = re.compile(r"\.([a-z]{2})([a-z]{2})\.")
 
 
-def read_student(folder: Path) -> tuple[Bundle, list[str]]:
+def read_student(folder: MarianFolder) -> ReadModel:
     """Return the bundle of a student, and remarks on what its files had of note.
 
     Raises BundleError that names the file, the array or the setting which does not fit.
     """
-    weights, source_file, target_file, shortlist_file = _files(folder)
+    weights, source_file, target_file, shortlist_file = _files(folder.path)
     file = BinaryFile(weights)
     source = _tokenizer(source_file)
     target = source if source_file == target_file else _tokenizer(target_file)
@@ -67,7 +69,7 @@ def read_student(folder: Path) -> tuple[Bundle, list[str]]:
         shortlist=shortlist or None,
         card=f"# {weights.name}\n\nImported from a Firefox student of Marian.\n",
     )
-    return bundle, _notes(bundle)
+    return ReadModel(bundle, _notes(bundle))
 
 
 def _notes(bundle: Bundle) -> list[str]:
