@@ -61,7 +61,8 @@ class Row:
         """Return plain values for JSON."""
         return {
             "side": self.configuration.entrant.side,
-            **self.configuration.layout(),
+            **self.configuration.as_dict(),
+            "as_installed": self.configuration.job.as_installed,
             "tokens_per_second": _rounded(self.figures.rate, 1),
             "ms": self.milliseconds(),
             "bleu": _rounded(self.quality.bleu, 3),
@@ -91,7 +92,7 @@ class Refill:
         return {
             **self._compare(longest_first=True),
             "as_they_come": self._compare(longest_first=False),
-            "layout": self.configuration.layout(),
+            "layout": self.configuration.as_dict(),
         }
 
     def _compare(self, *, longest_first: bool) -> dict[str, float | None]:
@@ -105,24 +106,23 @@ class Refill:
 
 @dataclass(slots=True)
 class Cell:
-    """One search, with a file or with one sentence at a time."""
+    """One search, with a file or with one sentence at a time, on a machine that is busy or not."""
 
     search: str
     single: bool
+    busy: bool
+    """Whether another process kept one core busy."""
     float32: Quality
     """Quality of our float32 translations, the baseline of all others."""
     rows: list[Row] = field(default_factory=list)
     hopeless: list[Configuration] = field(default_factory=list)
     """Configurations that were far too slow on the first sentences to be measured."""
     refill: Refill | None = None
-    installed: str | None = None
-    """The precision that is chosen here unless a user asks for another."""
 
     @property
     def as_installed(self) -> Row | None:
-        """Return our fastest row in that precision, whether its scores are accepted or not."""
-        rows = (row for row in self.rows if row.configuration.ours)
-        return _fastest(r for r in rows if r.configuration.entrant.precision == self.installed)
+        """Return our row without any choice by a user, whether its scores are accepted or not."""
+        return _fastest(row for row in self.rows if row.configuration.job.as_installed)
 
     @property
     def ours(self) -> Row | None:
@@ -142,7 +142,7 @@ class Cell:
     @property
     def ratio(self) -> float | None:
         """Return our best rate divided by the peer's best rate."""
-        return _ratio(self.ours, self.peer)
+        return ratio(self.ours, self.peer)
 
     def notes(self, references: bool) -> list[str]:
         """Return notes that a reader needs before comparing."""
@@ -162,38 +162,34 @@ class Cell:
                 f"{self.title}: not measured, because the first sentences took many times as long "
                 f"as in another layout: {', '.join(map(str, self.hopeless))}."
             )
-        if (row := self.as_installed) is not None and self.ours is not None:
-            share = row.figures.rate / self.ours.figures.rate
-            notes.append(
-                f"{self.title}: as installed, in {self.installed}: {share:.2f} of the speed of our "
-                "best configuration that counts."
-            )
         if cut := max(row.figures.cut for row in self.rows):
             notes.append(f"{self.title}: the output limit ended up to {cut} translations.")
         return notes
 
     @property
     def title(self) -> str:
-        """Return search and kind."""
-        return f"{self.search}, {'one sentence at a time' if self.single else 'file'}"
+        """Return the heading of the cell."""
+        return title_of(self.search, single=self.single, busy=self.busy)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON; `batch` is the batch of our best row."""
-        ours, peer, fastest = self.ours, self.peer, self.fastest_peer
+        ours, peer, fastest, installed = self.ours, self.peer, self.fastest_peer, self.as_installed
         batches = [row.configuration.job.batch for row in (ours, *self.rows) if row is not None]
         sides = {"ours": ours, "peer": peer}
-        result: dict[str, Any] = {"search": self.search, "batch": batches[0]}
+        result: dict[str, Any] = {"search": self.search, "batch": batches[0], "busy": self.busy}
         result |= {side: row and _rounded(row.figures.rate, 1) for side, row in sides.items()}
         result["ratio"] = _rounded(self.ratio, 3)
         for side, row in sides.items():
             result |= {
-                f"{side}_layout": row and row.configuration.layout(),
+                f"{side}_layout": row and row.configuration.as_dict(),
                 f"{side}_ms": row and row.milliseconds(),
                 f"{side}_memory_mb": row and _rounded(row.memory_mb, 1),
             }
-        result["as_installed"] = self.as_installed and self.as_installed.as_dict()
+        result["as_installed"] = installed and installed.as_dict()
+        result["as_installed_ratio"] = _rounded(ratio(installed, peer), 3)
+        result["as_installed_share"] = _rounded(ratio(installed, ours), 3)
         result["fastest_peer"] = fastest and fastest.as_dict()
-        result["ratio_to_fastest_peer"] = _rounded(_ratio(ours, fastest), 3)
+        result["ratio_to_fastest_peer"] = _rounded(ratio(ours, fastest), 3)
         for score, digits in (("bleu", 3), ("chrf", 3), ("changed", 4)):
             values = {"float32": self.float32} | {
                 side: row.quality for side, row in sides.items() if row is not None
@@ -207,14 +203,25 @@ class Cell:
         return result
 
 
+def title_of(search: str, *, single: bool, busy: bool) -> str:
+    """Return search, kind, and whether a core was busy.
+
+    >>> title_of("greedy", single=False, busy=True)
+    'greedy, file, beside a busy core'
+    """
+    kind = "one sentence at a time" if single else "file"
+    return f"{search}, {kind}{', beside a busy core' if busy else ''}"
+
+
 def _fastest(rows: Any) -> Row | None:
     return max(rows, key=lambda row: row.figures.rate, default=None)
 
 
-def _ratio(ours: Row | None, peer: Row | None) -> float | None:
-    if ours is None or peer is None:
+def ratio(row: Row | None, other: Row | None) -> float | None:
+    """Return the rate of a row divided by that of another; None without both."""
+    if row is None or other is None:
         return None
-    return ours.figures.rate / peer.figures.rate
+    return row.figures.rate / other.figures.rate
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

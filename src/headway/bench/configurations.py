@@ -51,17 +51,25 @@ class Configuration:
         """Return the number of threads of each search."""
         return self.job.threads if self.ours else self.entrant.threads
 
+    @property
+    def layout(self) -> str:
+        """Return workers, threads and batch, or that `translate` chooses them."""
+        if self.job.as_installed:
+            return "as installed"
+        return f"{self.workers} x {self.threads} batch {self.job.batch}"
+
     def __str__(self) -> str:
         """Return the whole configuration on one line."""
-        return f"{self.entrant} {self.workers} x {self.threads} batch {self.job.batch}"
+        return f"{self.entrant} {self.layout}"
 
-    def layout(self) -> dict[str, Any]:
-        """Return the values that differ within a side."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return the values that differ within a side; None where `translate` chooses."""
+        chosen = not self.job.as_installed
         return {
             "precision": self.entrant.precision,
-            "workers": self.workers,
-            "threads": self.threads,
-            "batch": self.job.batch,
+            "workers": self.workers if chosen else None,
+            "threads": self.threads if chosen else None,
+            "batch": self.job.batch if chosen else None,
         }
 
 
@@ -79,15 +87,21 @@ def peer_layouts(cores: int) -> list[tuple[int, int]]:
 
 
 def configurations(
-    entrants: Iterable[Entrant], beam_size: int, batches: Sequence[int], cores: int
+    entrants: Iterable[Entrant],
+    beam_size: int,
+    batches: Sequence[int],
+    cores: int,
+    installed: str = "",
 ) -> list[Configuration]:
     """Return the configurations of one cell; batches: [1], or all sizes to try for a file.
 
     For a file ours has a worker of one thread on each core; for one sentence, one or all threads.
-    More than one replica of a peer is of no use for one sentence.
+    In the precision `installed`, ours also competes as `translate` works unless a user asks for
+    something else. More than one replica of a peer is of no use for one sentence.
     """
     single = list(batches) == [1]
     competing = []
+    as_installed = Job(beam_size, batches[0], threads=cores, as_installed=True)
     for entrant in entrants:
         for batch in batches:
             if entrant.side != OURS:
@@ -98,6 +112,8 @@ def configurations(
                     competing.append(Configuration(entrant, Job(beam_size, batch, threads=threads)))
             else:
                 competing.append(Configuration(entrant, Job(beam_size, batch, workers=cores)))
+        if entrant == Entrant(OURS, installed):
+            competing.append(Configuration(entrant, as_installed))
     return competing
 
 

@@ -73,14 +73,15 @@ class _CTranslate2:
             max_batch_size=job.batch,
             disable_unk=True,
             suppress_sequences=self.never,
-            min_decoding_length=0,
+            min_decoding_length=self.text.shortest,
             max_input_length=0,
             max_decoding_length=limit,
         )
         hypotheses = [result.hypotheses[0] for result in results]
+        free = self.text.length is None
         texts = self.target.decode(hypotheses)
         return [
-            Translated(_as_ours(text), len(pieces), len(pieces) >= limit)
+            Translated(_as_ours(text), len(pieces), free and len(pieces) >= limit)
             for text, pieces in zip(texts, hypotheses, strict=True)
         ]
 

@@ -19,10 +19,19 @@ class Text:
     """Output limit: the pieces of the (longest) source plus this many."""
     most_pieces: int
     """Positions of the model."""
+    length: int | None = None
+    """Pieces of every translation, forced on both sides; None if the model ends it."""
 
     def limit(self, source_pieces: int) -> int:
         """Return the output limit if the longest source has this many pieces."""
+        if self.length is not None:
+            return self.length
         return min(source_pieces + self.extra_pieces, self.most_pieces)
+
+    @property
+    def shortest(self) -> int:
+        """Return the number of pieces before which no translation may end."""
+        return self.length or 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +51,8 @@ class Job:
     """False: a batch is decoded to the end before the next one begins."""
     longest_first: bool = True
     """False: sentences keep their order. Like refill, it matters for files only."""
+    as_installed: bool = False
+    """True, of ours: workers and batches are those of `translate`, whatever the job says."""
 
 
 @dataclass(frozen=True, slots=True)

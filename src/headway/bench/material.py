@@ -1,6 +1,7 @@
 """The text that translators are compared on."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +39,11 @@ def read_material(
     not.
     """
     pairs, has_references = _read(bundle, source, reference)
-    pairs = pairs[:count]
+    return material_of(bundle, pairs[:count], has_references=has_references)
+
+
+def material_of(bundle: Bundle, pairs: Sequence[Pair], *, has_references: bool) -> Material:
+    """Return the pairs without blank lines; raise DataError as `read_material` does."""
     kept = [pair for pair in pairs if bundle.source_tokenizer.encode(pair.source)]
     if not kept:
         raise DataError("There is no text to translate.", "Give a file with sentences.")
@@ -78,7 +83,7 @@ def _sample(bundle: Bundle) -> list[Pair]:
     return pairs if languages == _SAMPLE_LANGUAGES else [Pair(p.target, p.source) for p in pairs]
 
 
-def _check_lengths(bundle: Bundle, pairs: list[Pair], longest: int) -> None:
+def _check_lengths(bundle: Bundle, pairs: Sequence[Pair], longest: int) -> None:
     for number, pair in enumerate(pairs, start=1):
         pieces = len(bundle.source_tokenizer.encode(pair.source))
         if pieces > longest:

@@ -16,7 +16,6 @@ from headway.bench.jobs import (
 from headway.data.tokenizer import END_ID
 from headway.decoding.build_engine import PrecisionName
 from headway.decoding.build_search import build_batch, pieces_at_work
-from headway.decoding.engine import Batch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
@@ -39,17 +38,28 @@ def prepare_ours(
         torch.set_num_threads(job.threads)
         sentences = text.sentences[: job.sentences]
         if job.batch == 1:
-            return one_by_one(sentences, lambda sentence: _one(translator, sentence, job))
+            return one_by_one(sentences, lambda sentence: _one(translator, sentence, text, job))
+        if job.as_installed:
+            return all_at_once(sentences, lambda several: _plain(translator, several, text, job))
         return all_at_once(sentences, lambda several: _file(translator, several, text, job))
 
     return work
 
 
-def _one(translator: TextTranslator, sentence: str, job: Job) -> Translated:
-    translation = translator.translate(
-        sentence, beam_size=job.beam_size, length_penalty=0.0, split_sentences=False
-    )
-    return Translated(translation.text, len(translation.pieces), not translation.complete)
+def _one(translator: TextTranslator, sentence: str, text: Text, job: Job) -> Translated:
+    return _plain(translator, [sentence], text, job)[0]
+
+
+def _plain(
+    translator: TextTranslator, sentences: Sequence[str], text: Text, job: Job
+) -> list[Translated]:
+    """Translate by `Translator.translate`, which chooses workers and batches."""
+    options = _options(text, job)
+    translations = translator.translate(sentences, options=options, split_sentences=False)
+    return [
+        Translated(t.text, len(t.pieces), text.length is None and not t.complete)
+        for t in translations
+    ]
 
 
 def _file(
@@ -66,16 +76,19 @@ def _file(
     if job.longest_first:
         requests.sort(key=lambda numbered: -len(numbered[1].source_ids))
     search = _search_batches if not job.refill else _search_refilled
-    hypotheses = search(translator, requests, job)
+    hypotheses = search(translator, requests, _options(text, job), job)
     best = [hypotheses[number][0] for number in range(len(sources))]
     decode = bundle.target_tokenizer.decode
-    return [Translated(decode(h.ids), len(h.ids), not h.complete) for h in best]
+    free = text.length is None
+    return [Translated(decode(h.ids), len(h.ids), free and not h.complete) for h in best]
 
 
-def _search_refilled(translator: TextTranslator, requests: list[_Numbered], job: Job) -> _Found:
+def _search_refilled(
+    translator: TextTranslator, requests: list[_Numbered], options: SearchOptions, job: Job
+) -> _Found:
     return dict(
         search_with_workers(
-            partial(_new_batch, translator, job),
+            partial(build_batch, translator.engine, options),
             requests,
             workers=job.workers,
             slots=job.batch,
@@ -84,7 +97,9 @@ def _search_refilled(translator: TextTranslator, requests: list[_Numbered], job:
     )
 
 
-def _search_batches(translator: TextTranslator, requests: list[_Numbered], job: Job) -> _Found:
+def _search_batches(
+    translator: TextTranslator, requests: list[_Numbered], options: SearchOptions, job: Job
+) -> _Found:
     """Search batch by batch; a worker takes the next batch after the last row of its batch."""
     limit = pieces_at_work(translator.engine, job.beam_size)
     batches = [*_cut(requests, job.batch, limit)]
@@ -92,7 +107,8 @@ def _search_batches(translator: TextTranslator, requests: list[_Numbered], job: 
     def whole(mine: Iterable[list[_Numbered]]) -> Iterator[tuple[int, list[Hypothesis]]]:
         for batch in mine:
             slots = len(batch)
-            yield from run_search(_new_batch(translator, job, slots), batch, slots=slots)
+            new = build_batch(translator.engine, options, slots)
+            yield from run_search(new, batch, slots=slots)
 
     return dict(run_in_parallel(whole, batches, job.workers))
 
@@ -112,6 +128,6 @@ def _cut(requests: list[_Numbered], most: int, max_tokens: int) -> Iterator[list
         yield batch
 
 
-def _new_batch(translator: TextTranslator, job: Job, slots: int) -> Batch:
-    """Return a batch whose searches rank by probability alone, as the peer does."""
-    return build_batch(translator.engine, SearchOptions(job.beam_size, 0.0), slots)
+def _options(text: Text, job: Job) -> SearchOptions:
+    """Return a search that ranks by probability alone, as the peer does."""
+    return SearchOptions(job.beam_size, 0.0, min_length=text.shortest, max_length=text.length)

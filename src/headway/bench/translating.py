@@ -3,19 +3,22 @@
 Both have the same weights, text, beam and output limit, rank by probability alone, and go from text
 to text. A contestant is a process with one precision and, for a peer, one layout of threads. A cell
 is a search with one sentence at a time or with a file. Its configurations take turns; the median of
-the turns counts, and then the best configuration of each side.
+the turns counts, and then the best configuration of each side. A cell can be measured again beside
+a process that keeps one core busy.
 """
 
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import get_args
 
 from headway.bench import ctranslate2
-from headway.bench.cells import Cell, Figures, Refill, Row
+from headway.bench.busy_core import one_core_busy
+from headway.bench.cells import Cell, Figures, Refill, Row, title_of
 from headway.bench.comparison import TranslationComparison
 from headway.bench.configurations import (
     OURS,
@@ -26,13 +29,15 @@ from headway.bench.configurations import (
     peer_layouts,
 )
 from headway.bench.contestants import Contestant, in_turns
+from headway.bench.first_sentence import measure_first_sentence
 from headway.bench.jobs import Outcome, Text, pytorch_alone
 from headway.bench.machine import describe_machine
 from headway.bench.material import Material, read_material
 from headway.bench.our_translation import prepare_ours
 from headway.bench.quality import Judge
+from headway.bench.random_model import random_bundle
 from headway.bench.training import is_imitated
-from headway.bundle import Bundle, load_bundle
+from headway.bundle import Bundle, load_bundle, save_bundle
 from headway.decoding.build_engine import PrecisionName, automatic_precision
 from headway.errors import ConfigError, suggest
 from headway.evaluation.metrics import check_metrics
@@ -49,9 +54,10 @@ Say = Callable[[str], None]
 
 
 def compare_translation(
-    model: str | Path,
+    model: str | Path | None,
     peers: Sequence[str] = (),
     *,
+    size: str | None = None,
     source: str | Path | None = None,
     reference: str | Path | None = None,
     sentences: int | None = None,
@@ -61,54 +67,101 @@ def compare_translation(
     batches: Sequence[int] = (1, 64),
     cores: int | None = None,
     refill: bool = False,
+    busy: bool = False,
+    first: bool = False,
     tokenize: str = "13a",
     say: Say = lambda text: None,
 ) -> TranslationComparison:
     """Measure a bundle and the peers, so far only `ctranslate2`, in turns.
 
-    precisions: of ours; if empty, all that make sense on this processor. float32 is always among
-    them, because it is the baseline of quality. batches: 1 is one sentence at a time; among the
-    others each side takes its best for a file. refill: also measure batches without refill.
-    tokenize: tokenization of sacreBLEU, for BLEU. say: called with the next measurement.
+    model: a bundle or a run; or size: one of `RANDOM_MODELS`, a model with random weights, whose
+    translations have one length on both sides. precisions: of ours; if empty, all that make sense
+    on this processor. float32 is always among them, because it is the baseline of quality. batches:
+    1 is one sentence at a time; among the others each side takes its best for a file. refill: also
+    measure batches without refill. busy: also measure every cell beside a process that keeps one
+    core busy. first: also time new processes that translate one sentence. tokenize: tokenization of
+    sacreBLEU, for BLEU. say: called with the next measurement.
 
     Raises ConfigError for an unknown name, MissingExtraError for a peer that is not installed.
     """
     _check_names(peers, precisions, batches, tokenize)
     beams = {search: beam_size_of(search) for search in dict.fromkeys(searches)}
-    bundle = load_bundle(model)
-    material = read_material(bundle, source, reference, sentences)
+    bundle, material = _bundle_and_material(model, size, source, reference, sentences)
     cores = num_cores() if cores is None else cores
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        path = folder / "bundle"
+        if model is None:
+            save_bundle(path, bundle)
+        else:
+            path = find_bundle(model)
         chosen, notes = _our_precisions(precisions)
         entrants = [Entrant(OURS, precision) for precision in chosen]
         if peers:
             _export(bundle, folder)
             entrants += _peer_entrants(cores)
         installed = automatic_precision(bundle.model)
-        field = Field(stack, find_bundle(model), folder, material.text)
+        field = Field(stack, path, folder, material.text)
         notes += field.start(entrants, needed=["float32", *precisions], say=say)
-        cells = [
-            replace(
-                _measure(field, search, cell, material, rounds, cores, refill, tokenize, say),
-                installed=installed,
-            )
-            for search in beams
-            for cell in _cells(batches)
-        ]
+        if installed not in chosen:
+            notes.append(f"As installed, in {installed}, is not measured: --precision left it out.")
+        measure = Measurement(field, material, rounds, cores, installed, tokenize, say)
+        cells = []
+        for search, batch in product(beams, _cells(batches)):
+            cells.append(measure.cell(search, batch, refill=refill))
+            if busy:
+                with one_core_busy():
+                    cells.append(measure.cell(search, batch, busy=True))
         pytorch = field.pytorch_memory()
+        seconds = None
+        if first:
+            say("the first sentence of new processes")
+            exported = folder / "int8" if peers else None
+            beam_size = bundle.decoding.beam_size
+            seconds = measure_first_sentence(path, exported, material.text, beam_size, rounds)
     if material.blank:
         notes.append(f"{material.blank} blank lines were left out.")
+    if size is not None:
+        notes.append(
+            f"The weights are random, so every translation has {material.text.length} tokens, and "
+            "every precision counts, whatever its texts."
+        )
     return TranslationComparison(
-        model=str(model),
+        model=str(model or size),
+        length=material.text.length,
         sentences=len(material.text.sentences),
         references=material.references is not None,
         rounds=rounds,
         machine=describe_machine(cores, *peers),
         pytorch_memory_mb=pytorch,
         cells=cells,
+        first=seconds,
         notes=notes,
     )
+
+
+def _bundle_and_material(
+    model: str | Path | None,
+    size: str | None,
+    source: str | Path | None,
+    reference: str | Path | None,
+    sentences: int | None,
+) -> tuple[Bundle, Material]:
+    """Read the bundle and its sentences, or make a bundle of a size."""
+    if (model is None) == (size is None):
+        given = "neither a model nor a size" if model is None else "both a model and a size"
+        raise ConfigError(
+            f"There is {given}.", "Give a model, or a size for a model with random weights."
+        )
+    if size is None:
+        bundle = load_bundle(str(model))
+        return bundle, read_material(bundle, source, reference, sentences)
+    if reference is not None:
+        raise ConfigError(
+            "There are references for a model with random weights, which translates nothing.",
+            "Leave out --reference, or give a trained model.",
+        )
+    return random_bundle(size, source, sentences)
 
 
 class Field:
@@ -193,47 +246,60 @@ class Field:
 def _not_hopeless(seconds: Mapping[Configuration, float]) -> list[Configuration]:
     """Return those that are not many times slower than the fastest of their kind.
 
-    A kind is a side and a precision, because precisions differ in speed.
+    A kind is a side and a precision, because precisions differ in speed. The configuration as
+    installed is always among them, because users have it.
     """
     fastest: dict[tuple[str, str], float] = {}
     for entry, taken in seconds.items():
         fastest[entry.kind] = min(taken, fastest.get(entry.kind, taken))
-    return [e for e, taken in seconds.items() if taken <= _HOPELESS * fastest[e.kind]]
+    return [
+        entry
+        for entry, taken in seconds.items()
+        if taken <= _HOPELESS * fastest[entry.kind] or entry.job.as_installed
+    ]
 
 
-def _measure(
-    field: Field,
-    search: str,
-    batches: Sequence[int],
-    material: Material,
-    rounds: int,
-    cores: int,
-    refill: bool,
-    tokenize: str,
-    say: Say,
-) -> Cell:
-    """Measure one cell."""
-    entries = configurations(field.processes, beam_size_of(search), batches, cores)
-    single = list(batches) == [1]
-    say(f"{search}, {'one sentence at a time' if single else 'file'}: {len(entries)} ways")
-    figures = field.race(entries, rounds)
-    exact = next(f for e, f in figures.items() if e.ours and e.entrant.precision == "float32")
-    judge = Judge(exact.texts, material.references, tokenize)
-    rows = [Row.of(entry, medians, judge) for entry, medians in figures.items()]
-    hopeless = [entry for entry in entries if entry not in figures]
-    cell = Cell(search, single, judge.float32, rows, hopeless)
-    for row in (cell.ours, cell.peer):
-        if row is not None:
-            row.memory_mb = field.memory(row.configuration)
-    if refill and not single:
-        say(f"{search}, file: with and without refill")
-        cell.refill = _measure_refill(field, cell.ours or cell.rows[0], rounds)
-    return cell
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """Measures cells with the same processes, text and turns."""
+
+    field: Field
+    material: Material
+    rounds: int
+    cores: int
+    installed: str
+    """The precision that is chosen here unless a user asks for another."""
+    tokenize: str
+    say: Say
+
+    def cell(
+        self, search: str, batches: Sequence[int], *, refill: bool = False, busy: bool = False
+    ) -> Cell:
+        """Measure one cell; memory and refill only on a machine that is not busy."""
+        field, beam_size = self.field, beam_size_of(search)
+        entries = configurations(field.processes, beam_size, batches, self.cores, self.installed)
+        single = list(batches) == [1]
+        self.say(f"{title_of(search, single=single, busy=busy)}: {len(entries)} ways")
+        figures = field.race(entries, self.rounds)
+        exact = next(f for e, f in figures.items() if e.ours and e.entrant.precision == "float32")
+        untrained = self.material.text.length is not None
+        judge = Judge(exact.texts, self.material.references, self.tokenize, untrained=untrained)
+        rows = [Row.of(entry, medians, judge) for entry, medians in figures.items()]
+        hopeless = [entry for entry in entries if entry not in figures]
+        cell = Cell(search, single, busy, judge.float32, rows, hopeless)
+        for row in (cell.ours, cell.peer):
+            if row is not None and not busy:
+                row.memory_mb = field.memory(row.configuration)
+        if refill and not single:
+            self.say(f"{search}, file: with and without refill")
+            cell.refill = _measure_refill(field, cell.ours or cell.rows[0], self.rounds)
+        return cell
 
 
 def _measure_refill(field: Field, row: Row, rounds: int) -> Refill:
     """Measure the best configuration with one worker, with and without refill, in both orders."""
-    entrant, job = row.configuration.entrant, replace(row.configuration.job, workers=1)
+    entrant = row.configuration.entrant
+    job = replace(row.configuration.job, workers=1, threads=1, as_installed=False)
     ways = {
         (refill, longest_first): Configuration(
             entrant, replace(job, refill=refill, longest_first=longest_first)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.guesses import Command, Commands
-from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
 from headway.cli.remarks import remark_on_weights
 
 bench = typer.Typer(
@@ -88,7 +88,18 @@ def train(
 
 @bench.command("translate", cls=Command)
 def translate(
-    model: Model,
+    model: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[MODEL]", help="A bundle, or a run that holds one; or give --size."
+        ),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option(
+            "--size", metavar="tiny|base|opus-mt", help="A model with random weights, for speed."
+        ),
+    ] = None,
     against: Annotated[
         str, typer.Option("--against", metavar="ctranslate2", help="The peer; none if unset.")
     ] = "",
@@ -125,6 +136,16 @@ def translate(
     refill: Annotated[
         bool, typer.Option("--refill", help="Measure a file without continuous refill, too.")
     ] = False,
+    busy: Annotated[
+        bool,
+        typer.Option("--busy", help="Measure all beside a process that keeps one core busy, too."),
+    ] = False,
+    first: Annotated[
+        bool,
+        typer.Option(
+            "--first", help="Time the first sentence after installation and after start, too."
+        ),
+    ] = False,
     tokenize: Annotated[
         str, typer.Option("--tokenize", help="sacreBLEU's tokenization; none for tokenized text.")
     ] = "13a",
@@ -136,8 +157,9 @@ def translate(
     from headway.bench.translating import compare_translation
 
     comparison = compare_translation(
-        remark_on_weights(model, quiet),
+        None if model is None else remark_on_weights(model, quiet),
         _names(against),
+        size=size,
         source=source,
         reference=reference,
         sentences=sentences,
@@ -147,6 +169,8 @@ def translate(
         batches=_numbers(batch),
         cores=threads,
         refill=refill,
+        busy=busy,
+        first=first,
         tokenize=tokenize,
         say=_say if sys.stderr.isatty() and not quiet else lambda text: None,
     )

@@ -2,8 +2,8 @@
 
 import itertools
 import json
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,9 +15,12 @@ from headway.bench import translating
 from headway.bench.cells import Figures
 from headway.bench.configurations import OURS, Configuration, Entrant
 from headway.bench.ctranslate2 import prepare_ctranslate2
+from headway.bench.first_sentence import FirstSentence
 from headway.bench.jobs import Job, Outcome, Text
 from headway.bench.our_translation import _cut, prepare_ours
+from headway.bench.random_model import RANDOM_MODELS, RandomModel
 from headway.bench.translating import Field, compare_translation
+from headway.bench.work import Size
 from headway.bundle import Bundle
 from headway.cli.app import main
 from headway.decoding.request import Request
@@ -47,6 +50,20 @@ def test_both_sides_put_out_the_same(bundle_path: Path, exported: Path, batch: i
         assert len(outcome.texts) == len(SENTENCES)
         assert len(outcome.milliseconds) == (len(SENTENCES) if batch == 1 else 0)
         assert outcome.memory_mb > 10
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_both_sides_write_as_many_tokens_as_are_forced(
+    bundle_path: Path, exported: Path, batch: int
+) -> None:
+    text = Text(SENTENCES, 4, 100, length=6)
+    ours = prepare_ours(str(bundle_path), "float32", text)
+    theirs = prepare_ctranslate2(str(exported), "float32", 1, 1, text)
+    outcomes = [side(Job(beam_size, batch)) for side in (ours, theirs) for beam_size in (1, 3)]
+    outcomes.append(ours(Job(1, batch, as_installed=True)))
+    for outcome in outcomes:
+        assert (outcome.pieces, outcome.cut) == (6 * len(SENTENCES), 0)
+    assert outcomes[0].texts == outcomes[2].texts == outcomes[4].texts
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
@@ -151,8 +168,8 @@ def test_other_texts_are_shown_and_do_not_count(
     assert "With --reference their quality would decide." in notes
 
 
-@pytest.mark.parametrize(("precision", "rate"), [("float32", 50), ("int8", 100)])
-def test_the_row_as_installed_is_named(
+@pytest.mark.parametrize(("precision", "rate"), [("float32", 25), ("int8", 50)])
+def test_the_row_as_installed_is_beside_the_best(
     bundle_path: Path,
     source: Path,
     pretended: type[Pretended],
@@ -160,15 +177,103 @@ def test_the_row_as_installed_is_named(
     precision: str,
     rate: int,
 ) -> None:
+    def seconds(entrant: Entrant, job: Job) -> float:
+        taken = 1.0 if entrant.precision == "int8" else 2.0
+        if job.sentences and job.as_installed:
+            return 99.0  # however slow it is at first, users have it
+        return 2 * taken if job.as_installed else taken
+
+    pretended.seconds = seconds  # type: ignore[method-assign]
     monkeypatch.setattr(translating, "automatic_precision", lambda model: precision)
-    comparison = compare_translation(bundle_path, source=source, searches=["greedy"], batches=[64])
+    comparison = compare_translation(
+        bundle_path, ["ctranslate2"], source=source, searches=["greedy"], batches=[64], cores=3
+    )
 
     (cell,) = (cell.as_dict() for cell in comparison.cells)
-    assert cell["as_installed"]["precision"] == precision
-    assert (cell["as_installed"]["tokens_per_second"], cell["ours"]) == (rate, 50)
-    share = f"as installed, in {precision}: {rate / 50:.2f} of the speed of our best configuration"
-    text = f"{share} that counts."
-    assert any(text in note for note in comparison.all_notes())
+    row = cell["as_installed"]
+    assert (row["precision"], row["tokens_per_second"], cell["ours"]) == (precision, rate, 50)
+    assert (row["workers"], row["threads"], row["batch"]) == (None, None, None)
+    assert cell["as_installed_share"] == cell["as_installed_ratio"] == rate / 50
+    assert [c["as_installed"] for c in cell["configurations"]].count(True) == 1
+    assert {job.threads for _, job in pretended.asked if job.as_installed} == {3}
+    table = [*comparison.lines()]
+    assert f"{rate:,} {rate / 50:6.2f}" in next(line for line in table if "greedy, file" in line)
+
+
+def test_a_precision_that_was_left_out_is_not_measured_as_installed(
+    bundle_path: Path, source: Path, pretended: type[Pretended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(translating, "automatic_precision", lambda model: "int8")
+    comparison = compare_translation(
+        bundle_path, source=source, searches=["greedy"], batches=[64], precisions=["bfloat16"]
+    )
+    assert comparison.cells[0].as_installed is None
+    assert comparison.cells[0].as_dict()["as_installed"] is None
+    notes = comparison.all_notes()
+    assert "As installed, in int8, is not measured: --precision left it out." in notes
+
+
+def test_each_cell_is_measured_again_beside_a_busy_core(
+    bundle_path: Path, source: Path, pretended: type[Pretended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_busy = False
+
+    @contextmanager
+    def pretended_core() -> Iterator[None]:
+        nonlocal is_busy
+        is_busy = True
+        yield
+        is_busy = False
+
+    monkeypatch.setattr(translating, "one_core_busy", pretended_core)
+    pretended.seconds = lambda entrant, job: 4.0 if is_busy else 2.0  # type: ignore[method-assign]
+    comparison = compare_translation(bundle_path, source=source, searches=["greedy"], busy=True)
+
+    cells = [cell.as_dict() for cell in comparison.cells]
+    assert [(c["batch"], c["busy"], c["ours"]) for c in cells] == [
+        (64, False, 50), (64, True, 25), (1, False, 50), (1, True, 25),
+    ]  # fmt: skip
+    assert cells[3]["ours_ms"] == {"p50": 1000, "p99": 1000}
+    assert (cells[0]["ours_memory_mb"], cells[1]["ours_memory_mb"]) == (300, None)
+    assert comparison.cells[3].title == "greedy, one sentence at a time, beside a busy core"
+    assert not is_busy
+
+
+def test_the_first_sentence_is_measured_with_the_model_of_the_comparison(
+    bundle_path: Path, source: Path, pretended: type[Pretended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(
+        bundle: Path, exported: Path, text: Text, beam_size: int, rounds: int
+    ) -> FirstSentence:
+        assert bundle == bundle_path
+        assert (exported / "model.bin").is_file()
+        assert text.sentences[0] == "the cat"
+        return FirstSentence(20.0 * rounds, beam_size, 0.25)
+
+    monkeypatch.setattr(translating, "measure_first_sentence", measure)
+    comparison = compare_translation(
+        bundle_path, ["ctranslate2"], source=source, searches=["greedy"], rounds=2, first=True
+    )
+    assert comparison.as_dict()["first_sentence"] == {
+        "after_installation": 40.0, "after_start": 4.0, "peer": 0.25,
+    }  # fmt: skip
+    assert "  after installation   40.00 s" in [*comparison.lines()]
+
+
+def test_with_random_weights_every_precision_counts(
+    source: Path, pretended: type[Pretended], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = RandomModel(Size(1, 8, 12, 2), vocabulary=300)
+    monkeypatch.setitem(RANDOM_MODELS, "tiny", size)
+    comparison = compare_translation(
+        None, ["ctranslate2"], size="tiny", source=source, searches=["greedy"], batches=[64]
+    )
+    (cell,) = (cell.as_dict() for cell in comparison.cells)
+    assert all(row["accepted"] for row in cell["configurations"])
+    assert cell["ours_layout"]["precision"] == "int8"
+    assert comparison.as_dict()["model"] == "tiny"
+    length = comparison.as_dict()["length"]
+    assert any(f"every translation has {length} tokens" in n for n in comparison.all_notes())
 
 
 def test_with_references_a_peer_may_be_better_and_we_may_not(
@@ -228,7 +333,7 @@ def test_what_was_hopeless_is_named(
     (note,) = (note for note in found.all_notes() if "not measured, because" in note)
     assert note.startswith("greedy, one sentence at a time: not measured, because the first ")
     assert "headway float32 1 x 2 batch 1, " in note
-    assert all(c["threads"] == 1 for c in found.cells[0].as_dict()["configurations"])
+    assert all(c["threads"] in (1, None) for c in found.cells[0].as_dict()["configurations"])
 
 
 def test_the_median_of_the_turns_counts() -> None:
@@ -310,7 +415,7 @@ def test_the_command_prints_a_table(
     rows = out.splitlines()
     assert "greedy, file" in rows
     assert "beam4, one sentence at a time" in rows
-    assert any(r.startswith("* headway     float32    2 x 1  batch 64 ") for r in rows)
+    assert any(r.startswith("* headway     float32  2 x 1 batch 64 ") for r in rows)
     assert any(r.startswith("! headway     int8 ") for r in rows)
     assert "  1.00 times the peer's best (* best of its side, ! does not count)" in rows
     assert any("sentences longest first: 50 tokens/s with refill" in r for r in rows)
@@ -326,6 +431,13 @@ def test_the_command_prints_a_table(
         ({"batches": [0, 64]}, r"The batches are 0, 64; each must be 1 or more"),
         ({"batches": []}, r"The batches are none; each must be 1 or more"),
         ({"tokenize": "13b"}, r"no tokenization '13b'"),
+        ({"size": "tiny"}, r"There is both a model and a size\. Give a model, or a size"),
+        ({"model": None}, r"There is neither a model nor a size"),
+        ({"model": None, "size": "bass"}, r"There is no size 'bass'\. Did you mean 'base'"),
+        (
+            {"model": None, "size": "base", "reference": "test.de"},
+            r"references for a model with random weights",
+        ),
         ({}, r"There is no built-in text for a model from English to German"),
     ],
     ids=str,
@@ -333,8 +445,9 @@ def test_the_command_prints_a_table(
 def test_errors_come_before_the_work(
     bundle_path: Path, arguments: dict[str, Any], message: str
 ) -> None:
+    arguments = {"model": bundle_path, **arguments}
     with pytest.raises(ConfigError, match=message):
-        compare_translation(bundle_path, **arguments)
+        compare_translation(**arguments)
 
 
 def test_a_list_of_numbers(bundle_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
