@@ -1,20 +1,29 @@
-"""Write a SentencePiece model anew, with Headway's four special pieces first."""
+"""Marian's tokenizers with Headway's numbers: its four special pieces come first."""
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headway.data.protobuf import bytes_field, fields_of, number_field
-from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, UNK_ID, Tokenizer
+from headway.data.renumbered import renumbered
+from headway.data.tokenizer import (
+    END_ID,
+    PAD_ID,
+    SPECIAL_PIECES,
+    START_ID,
+    UNK_ID,
+    Tokenizer,
+    piece_message,
+    table_of,
+)
 from headway.errors import BundleError, TokenizerError, shown
 
-_PIECES, _TRAINER = 1, 2  # fields of SentencePiece's model
-_UNKNOWN, _CONTROL = 2, 3  # types of pieces
-# Fields of the trainer's settings: the ids, then the texts, of <unk>, <s>, </s> and <pad>.
-_IDS = {UNK_ID: (40, 45), START_ID: (41, 46), END_ID: (42, 47), PAD_ID: (43, 48)}
+_UNKNOWN = 2  # SentencePiece's type of the unknown piece
+_PIECES, _SPEC = 1, 2  # fields of SentencePiece's model
+_SPEC_IDS = {UNK_ID: 40, START_ID: 41, END_ID: 42, PAD_ID: 43}
+_NO_ID = 2**64 - 1  # -1, as protobuf writes it
 _END = SPECIAL_PIECES[END_ID]
 
 
@@ -35,26 +44,26 @@ class Renumbered:
         return new
 
 
-def renumbered(data: bytes, name: str) -> Renumbered:
-    """Return Marian's tokenizer with <pad>, <unk>, <s> and </s> first; all other pieces follow.
+def read_pieces(data: bytes, name: str) -> Renumbered:
+    """Return the tokenizer with <pad>, <unk>, <s> and </s> first; all other pieces follow.
 
-    name: of the file, for errors. Raises BundleError for another kind of file, and for one that
-    has no <unk> and </s>, or that has <pad> or <s>.
+    name: of the file, for errors. Raises BundleError for another kind of file, for one without
+    <unk> and </s>, and for one with <pad> or <s>, which Marian does not have.
     """
     try:
-        entries = list(_entries(data))
-    except (IndexError, UnicodeDecodeError):
-        entries = []
-    if not entries:
+        table = list(table_of(data))
+    except (AssertionError, IndexError, UnicodeDecodeError, ValueError, struct.error):
+        table = []
+    if not table:
         raise BundleError(
             f"{name} is not a SentencePiece model, or it is damaged.", "Copy the file again."
         )
-    unknown = [place for place, (_, kind, _) in enumerate(entries) if kind == _UNKNOWN]
-    texts = [text for text, _, _ in entries]
+    texts = [text for text, _, _ in table]
+    unknown = [place for place, (_, _, kind) in enumerate(table) if kind == _UNKNOWN]
     if len(unknown) != 1 or _END not in texts:
         raise BundleError(
-            f"{name} has {len(entries)} tokens, {len(unknown)} of them unknown, and "
-            f"{'a' if _END in texts else 'no'} '{_END}'; Marian's has one of each.",
+            f"{name} has {len(unknown)} unknown tokens and {'a' if _END in texts else 'no'} "
+            f"'{_END}'; Marian's has one of each.",
             "Give the .spm file of the model.",
         )
     for text in (SPECIAL_PIECES[PAD_ID], SPECIAL_PIECES[START_ID]):
@@ -64,72 +73,28 @@ def renumbered(data: bytes, name: str) -> Renumbered:
                 "A model with this token cannot be imported.",
             )
     special = unknown[0], texts.index(_END)
-    others = [place for place in range(len(entries)) if place not in special]
-    pieces = [
-        _piece(SPECIAL_PIECES[PAD_ID], _CONTROL),
-        _piece(SPECIAL_PIECES[UNK_ID], _UNKNOWN),
-        _piece(SPECIAL_PIECES[START_ID], _CONTROL),
-        _piece(SPECIAL_PIECES[END_ID], _CONTROL),
-        *(entries[place][2] for place in others),
-    ]
+    others = [place for place in range(len(table)) if place not in special]
     try:
-        tokenizer = Tokenizer(_model(data, pieces))
+        tokenizer = renumbered(data, [texts[place] for place in others])
     except TokenizerError as error:
         raise BundleError(f"{name}: {error.message}", error.remedy) from error
     return Renumbered(tokenizer, np.array([-1, special[0], -1, special[1], *others], np.int64))
 
 
-def original(tokenizer: Tokenizer) -> bytes:
+def written_pieces(tokenizer: Tokenizer) -> bytes:
     """Return a tokenizer's model as Marian expects it: </s> is 0, <unk> is 1, no <pad> and <s>."""
-    data = tokenizer.to_bytes()
-    entries = [piece for _, _, piece in _entries(data)]
-    pieces = [entries[END_ID], entries[UNK_ID], *entries[len(SPECIAL_PIECES) :]]
-    kept = [(number, value) for number, value in fields_of(data) if number != _PIECES]
+    data, table = tokenizer.to_bytes(), list(tokenizer.table())
+    rows = [table[END_ID], table[UNK_ID], *table[len(SPECIAL_PIECES) :]]
     ids = {UNK_ID: 1, END_ID: 0}
-    numbers = b"".join(number_field(_IDS[i][0], ids.get(i, 2**64 - 1)) for i in _IDS)  # -1: none
+    spec = [number_field(field, ids.get(i, _NO_ID)) for i, field in _SPEC_IDS.items()]
     return b"".join(
         [
-            *(bytes_field(_PIECES, piece) for piece in pieces),
-            *(bytes_field(number, _bytes(value)) for number, value in kept),
-            bytes_field(_TRAINER, numbers),
-        ]
-    )
-
-
-def _entries(data: bytes) -> Iterator[tuple[str, int, bytes]]:
-    """Yield text, type and message of each piece."""
-    for number, message in fields_of(data):
-        if number == _PIECES:
-            fields = dict(fields_of(_bytes(message)))
-            kind = fields.get(3, 1)
-            yield _bytes(fields.get(1, b"")).decode("utf-8"), int(kind), _bytes(message)
-
-
-def _bytes(value: int | bytes) -> bytes:
-    if isinstance(value, int):
-        raise IndexError("a number in place of a message")
-    return value
-
-
-def _piece(text: str, kind: int) -> bytes:
-    score = bytes([2 << 3 | 5]) + struct.pack("<f", 0.0)
-    return bytes_field(1, text.encode()) + score + number_field(3, kind)
-
-
-def _model(data: bytes, pieces: list[bytes]) -> bytes:
-    """Return the model with other pieces, and with Headway's ids in the trainer's settings.
-
-    Later fields of a message replace earlier ones, so the ids are only added.
-    """
-    kept = [(number, value) for number, value in fields_of(data) if number != _PIECES]
-    settings = b"".join(
-        number_field(number, i) + bytes_field(text, SPECIAL_PIECES[i].encode())
-        for i, (number, text) in _IDS.items()
-    )
-    return b"".join(
-        [
-            *(bytes_field(_PIECES, piece) for piece in pieces),
-            *(bytes_field(number, _bytes(value)) for number, value in kept),
-            bytes_field(_TRAINER, settings),
+            *(bytes_field(_PIECES, piece_message(*row)) for row in rows),
+            *(
+                bytes_field(number, content)
+                for number, content in fields_of(data)
+                if number != _PIECES and isinstance(content, bytes)
+            ),
+            bytes_field(_SPEC, b"".join(spec)),  # protobuf: it replaces the numbers before it
         ]
     )

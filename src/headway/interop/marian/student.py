@@ -17,7 +17,7 @@ from headway.errors import BundleError
 from headway.interop.marian.binary import TABLES, BinaryFile
 from headway.interop.marian.lexical_shortlist import read_shortlist
 from headway.interop.marian.model_settings import StudentSettings, check_student, parse_settings
-from headway.interop.marian.pieces import Renumbered, renumbered
+from headway.interop.marian.pieces import Renumbered, read_pieces
 from headway.interop.marian.read_model import ReadModel
 from headway.interop.marian.recognition import MarianFolder
 from headway.model.uninitialized import empty_model
@@ -112,7 +112,7 @@ def _tokenizer(path: Path) -> Renumbered:
     try:
         if path.stat().st_size > _LARGEST_TOKENIZER:
             raise BundleError(f"{path} is too large for a tokenizer.", "Give the .spm file.")
-        return renumbered(path.read_bytes(), str(path))
+        return read_pieces(path.read_bytes(), str(path))
     except OSError as error:
         raise BundleError(
             f"{path} cannot be read: {error.strerror or error}.", "Check its permissions."

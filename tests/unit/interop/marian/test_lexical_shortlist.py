@@ -11,7 +11,7 @@ from headway.bundle import load_bundle
 from headway.errors import BundleError
 from headway.interop.marian import import_marian
 from headway.interop.marian.lexical_shortlist import MAGIC, read_shortlist
-from headway.interop.marian.pieces import Renumbered, renumbered
+from headway.interop.marian.pieces import Renumbered, read_pieces
 
 from .conftest import StudentFiles, marian_pieces
 
@@ -26,7 +26,7 @@ def content(lists: list[list[int]], first: int = 3, magic: int = MAGIC) -> bytes
 
 @pytest.fixture
 def pieces() -> Renumbered:
-    return renumbered(marian_pieces(), "x.spm")
+    return read_pieces(marian_pieces(), "x.spm")
 
 
 def test_each_sentence_has_the_first_pieces_its_own_and_their_translations(
@@ -45,7 +45,7 @@ def test_each_sentence_has_the_first_pieces_its_own_and_their_translations(
 def test_with_two_vocabularies_a_sentence_does_not_have_its_own_pieces(
     pieces: Renumbered, tmp_path: Path
 ) -> None:
-    other = renumbered(marian_pieces(41), "y.spm")
+    other = read_pieces(marian_pieces(41), "y.spm")
     (tmp_path / "lex.bin").write_bytes(content(LISTS))
     shortlist = read_shortlist(tmp_path / "lex.bin", pieces, other)
 
