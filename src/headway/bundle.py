@@ -8,16 +8,19 @@ A bundle is a folder:
     tokenizer.model     SentencePiece for both sides; or source.model and target.model
     card.md             the same for people: data, scores with signatures, licence, how trained
     shortlist.safetensors   if one was learned: which pieces a sentence's translation may need
+    parts.py            if pushed with one: code of parts that are not Headway's own
     manifest.json       SHA-256 of each of the files above
 """
 
 import hashlib
 import json
 import pickle
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -30,6 +33,7 @@ from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
 from headway.errors import BundleError, ConfigError, require_type
 from headway.home import expanded
+from headway.hub import hub_address
 from headway.json_text import to_json
 from headway.model.customized import changed_parts, lost_buffers, other_settings
 from headway.model.transformer import Transformer
@@ -38,6 +42,7 @@ from headway.runtime.atomic_files import write_atomically, writing
 from headway.runtime.devices import check_device
 from headway.runtime.mapped_tensors import MappedTensors, safetensors_parts
 from headway.saved_bundle import (
+    CODE,
     FORMAT,
     SHORTLIST,
     WEIGHTS,
@@ -152,6 +157,10 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
     Other files in its folder stay. Raises BundleError when the folder is neither empty nor a
     bundle, or cannot be written.
     """
+    if address := hub_address(path):
+        raise ConfigError(
+            f"{address} is no folder.", "Save the bundle in a folder, then use `headway push`."
+        )
     check_place(path)
     require_type("bundle", bundle, Bundle, "Give a Bundle, such as `translator.bundle`.")
     target = expanded(path).resolve()
@@ -166,24 +175,70 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
 
 
 def load_bundle(
-    path: str | Path, device: torch.device | str = "cpu", change: Change | None = None
+    path: str | Path,
+    device: torch.device | str = "cpu",
+    change: Change | None = None,
+    *,
+    trust_code: bool = False,
 ) -> Bundle:
-    """Read and check a bundle, or the better bundle of a run by validation.
+    """Read and check a bundle, the better bundle of a run by validation, or one on the hub.
 
-    change: puts into the model those parts that are not Headway's own. Raises BundleError that
-    names the file or part which is missing, changed or of the wrong kind.
+    change: puts into the model those parts that are not Headway's own. trust_code: take them from
+    the file `parts.py` of the bundle, whose code then runs. Raises BundleError that names the file
+    or part which is missing, changed or of the wrong kind.
     """
     check_device(device)
-    return bundle_of(read_bundle(path), device, change)
+    saved = read_bundle(path)
+    return bundle_of(saved, device, change or change_of(saved, trust_code=trust_code))
 
 
 def load_mapped_bundle(
-    path: str | Path, change: Change | None = None
+    path: str | Path, change: Change | None = None, *, trust_code: bool = False
 ) -> tuple[Bundle, MappedTensors]:
     """Read and check a bundle for the CPU whose weights stay in their file; return both."""
     saved = read_bundle(path, mapped=True)
     assert saved.mapped is not None
+    change = change or change_of(saved, trust_code=trust_code)
     return bundle_of(saved, "cpu", change, copy=False), saved.mapped
+
+
+def change_of(saved: SavedBundle, *, trust_code: bool) -> Change | None:
+    """Return the function `change` of the bundle's own code; None for a bundle without code.
+
+    Raises BundleError if the code is needed and not trusted; then none of it has run.
+    """
+    if not (saved.code and saved.changed):
+        return None
+    if trust_code:
+        return change_in(saved.code, saved.folder / CODE)
+    raise BundleError(
+        f"The model needs the code in {saved.folder / CODE}, which was not run.",
+        "Read that file. If you trust it, load with trust_code=True, or add --trust-code.",
+    )
+
+
+def change_in(code: bytes, path: Path) -> Change:
+    """Run the code of a file, and return its function `change`.
+
+    Raises BundleError if the code fails or has no such function.
+    """
+    module = ModuleType(f"headway_parts_{hashlib.sha256(code).hexdigest()[:16]}")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module  # dataclasses look up the module of their class
+    try:
+        exec(compile(code, path, "exec"), module.__dict__)
+    except Exception as error:
+        del sys.modules[module.__name__]
+        raise BundleError(
+            f"The code in {path} failed with {type(error).__name__}: {error}",
+            "It is the work of the model's author, who can mend it.",
+        ) from error
+    if not callable(change := module.__dict__.get("change")):
+        raise BundleError(
+            f"{path} has no function `change`.",
+            "It takes the model and puts its parts into it, as for `headway.train`.",
+        )
+    return change
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:

@@ -116,8 +116,8 @@ def _replace(target: Path, fresh: Path) -> None:
 def _settle(folder: Path) -> None:
     valid = folder / _VALID
     if (valid / MANIFEST).is_file():
-        new = {path.name for path in valid.iterdir()} | (_names(valid / MANIFEST) or set())
-        for name in (_names(folder / MANIFEST) or set()) - new:
+        new = {path.name for path in valid.iterdir()} | (manifest_names(valid / MANIFEST) or set())
+        for name in (manifest_names(folder / MANIFEST) or set()) - new:
             (folder / name).unlink(missing_ok=True)
         for name in sorted(new - {MANIFEST}):
             _move(valid / name, folder / name)
@@ -163,12 +163,12 @@ def _own_names(folder: Path) -> set[str] | None:
     """Return the names of the files of a bundle; None for a folder without one."""
     for place in places(folder, MANIFEST):
         if place.is_file():
-            names = _names(place)
+            names = manifest_names(place)
             return None if names is None else names | {MANIFEST}
     return None
 
 
-def _names(manifest: Path) -> set[str] | None:
+def manifest_names(manifest: Path) -> set[str] | None:
     """Return the names that a manifest lists; None for a file that is not a manifest."""
     try:
         checksums = json.loads(manifest.read_bytes())

@@ -6,6 +6,7 @@ Loading checks the manifest and never reads a pickle.
 import contextlib
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -28,15 +29,22 @@ from headway.errors import (
     require_type,
 )
 from headway.home import expanded
+from headway.hub import downloaded, hub_address
 from headway.runtime.mapped_tensors import MappedTensors, map_file, read_tensors
 
 FORMAT = 1
 CARD = "card.md"
+CODE = "parts.py"
+"""Python code with the function `change`, for a model with parts of its author's own."""
 SHORTLIST = "shortlist.safetensors"
 WEIGHTS = "model.safetensors"
 BEST, AVERAGED, REPORT = "best", "averaged", "report.json"
 """Parts of a finished run: two bundles, and the report that names the better one."""
 DAMAGED = "Copy the whole bundle again, or train it anew."
+_DAMAGED_ON_HUB = (
+    "Nothing was loaded. If an interrupted download is to blame, remove {folder} and try again; "
+    "otherwise ask the owner to upload the bundle again."
+)
 _OTHER_VERSION = "It is as it was written: use the version of Headway that wrote it."
 
 
@@ -58,6 +66,8 @@ class SavedBundle:
     shortlist: Shortlist | None
     changed: dict[str, str]
     """Classes of the parts that are not Headway's own, by their path in the model."""
+    code: bytes
+    """The file with the code of these parts, which nothing has run; empty without one."""
     tensors: dict[str, Tensor]
     """Weights by their attribute path; a shared weight appears once."""
     mapped: MappedTensors | None
@@ -65,13 +75,13 @@ class SavedBundle:
 
 
 def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
-    """Read and check the files of a bundle, or of the better bundle of a run.
+    """Read and check the files of a bundle, of the better bundle of a run, or of one on the hub.
 
     mapped: leave the weights in their file. Raises BundleError that names the file which is
     missing, changed or of the wrong kind.
     """
     folder = find_bundle(path)
-    files = _read_whole(folder, mapped=mapped)
+    files = checked_files(folder, path, mapped=mapped)
     weights = MappedTensors(folder / WEIGHTS, files[WEIGHTS]) if mapped else None
     tensors = weights.tensors() if weights else read_tensors(folder / WEIGHTS, files[WEIGHTS])
     description = _description(folder / "config.json", files["config.json"])
@@ -99,6 +109,7 @@ def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
         card=files.get(CARD, b"").decode(errors="replace"),
         shortlist=_shortlist(folder, files, source, target),
         changed=description.get("changed", {}),
+        code=files.get(CODE, b""),
         tensors=tensors,
         mapped=weights,
     )
@@ -107,9 +118,12 @@ def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
 def find_bundle(path: str | Path) -> Path:
     """Return the folder of a bundle; for a run, the folder of its better weights.
 
-    These are `best` or `averaged`, as report.json says; `best` while the run is not finished.
+    These are `best` or `averaged`, as report.json says; `best` while the run is not finished. For
+    an address on the hub, such as `hf://OWNER/NAME`, it is a folder of the cache.
     """
     require_type("A bundle", path, (str, PathLike), "Give the name of its folder.")
+    if address := hub_address(path):
+        return downloaded(address)
     folder = expanded(path)
     with permitted(folder, BundleError):
         if has_manifest(folder):
@@ -159,8 +173,13 @@ def _report(run: Path) -> dict[str, Any] | None:
 
 
 def which_weights(path: str | Path) -> str:
-    """Say which bundle of a run is used, and why; nothing if the path is a bundle itself."""
+    """Say which bundle of a run is used and why, or which revision of one on the hub.
+
+    Nothing if the path is a bundle itself.
+    """
     folder, run = find_bundle(path), expanded(path)
+    if address := hub_address(path):
+        return f"{address}: using revision {folder.name}."
     if folder == run:
         return ""
     report = _report(run)
@@ -182,6 +201,8 @@ def which_weights(path: str | Path) -> str:
 
 def unfinished_weights(path: str | Path) -> str:
     """Say which bundle of an unfinished run is used; nothing for a finished one or a bundle."""
+    if hub_address(path):
+        return ""
     folder, run = find_bundle(path), expanded(path)
     return which_weights(path) if folder != run and best_is_better(run) is None else ""
 
@@ -192,6 +213,23 @@ def saved_shortlist(folder: Path) -> tuple[Shortlist, Any] | None:
         return None
     saved = read_bundle(folder, mapped=True)
     return None if saved.shortlist is None else (saved.shortlist, saved.record.get("shortlist"))
+
+
+def checked_files(folder: Path, path: str | Path, *, mapped: bool = False) -> dict[str, Any]:
+    """Return the files of a bundle by name, after a comparison with the checksums of the manifest.
+
+    path: the name by which the user knows the folder, for errors. mapped: do not read the weights,
+    but map them. Raises BundleError that names the file which is missing or changed.
+    """
+    try:
+        return _read_whole(folder, mapped=mapped)
+    except BundleError as error:
+        if not (address := hub_address(path)):
+            raise
+        message = error.message.replace(f"{folder}{os.sep}", "")
+        raise BundleError(
+            f"{address}, revision {folder.name}: {message}", _DAMAGED_ON_HUB.format(folder=folder)
+        ) from None
 
 
 def _read_whole(folder: Path, *, mapped: bool = False) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+from headway.cli.options import AsJson, Debug, Device, Model, Quiet, TrustCode, print_json
 from headway.cli.remarks import remark_on_weights
 from headway.cli.tags import remark_on_tags
 
@@ -41,6 +41,7 @@ def align(
     quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Print a word alignment for each pair, like `0-0 1-2`, source word first.
 
@@ -55,7 +56,7 @@ def align(
 
     pairs = read_parallel(source, target)
     remark_on_weights(model, quiet)
-    bundle = load_bundle(model, resolve_device(device))
+    bundle = load_bundle(model, resolve_device(device), trust_code=trust_code)
     remark_on_tags(bundle, (pair.source for pair in pairs), quiet)
     readings = _readings(bundle, layer, moment, choose=gold is not None)
     by_hand = None if gold is None else _gold(gold, gold_from_one, pairs, bundle)

@@ -20,6 +20,8 @@ from headway.cli import (
     importing,
     info,
     inspect,
+    pull,
+    push,
     score,
     serve,
     shortlist,
@@ -60,6 +62,8 @@ for command in (
     shortlist.shortlist,
     info.info,
     export.export,
+    push.push,
+    pull.pull,
     warm_up.warm_up,
 ):
     app.command(command.__name__.replace("_", "-"), cls=Command)(command)
@@ -100,6 +104,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.reconfigure(encoding="utf-8", newline="\n")
     if "--quiet" not in arguments and sys.stderr.isatty():  # a person is waiting
         tell_of_compiling(lambda message: print(f"Note: {message}", file=sys.stderr))
+    if "--quiet" in arguments or not sys.stderr.isatty():  # read by the library of the hub
+        os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     with warnings.catch_warnings(), unfailing_messages():
         _show_warnings_as_notes("--quiet" in arguments)
         try:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Quiet, print_json
+from headway.cli.options import (
+    AsJson,
+    Beam,
+    Debug,
+    Device,
+    LengthPenalty,
+    Quiet,
+    TrustCode,
+    print_json,
+)
 from headway.cli.search_options import Engine, Precision, Shortlist
 from headway.counted import counted
 
@@ -95,6 +104,7 @@ def evaluate(
     quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Score models, or files of translations, on text with references, and compare them."""
     from headway.cli.systems import System, Work, read_hypotheses, translate_all
@@ -111,7 +121,7 @@ def evaluate(
     if len(models) + len(files) > 1 and len(references) < 2:
         raise typer.BadParameter("To compare systems takes two sentences at least.")
     way = {"beam_size": beam, "length_penalty": length_penalty}
-    work = Work(device, engine, precision, shortlist, way, quiet)
+    work = Work(device, engine, precision, shortlist, way, quiet, trust_code)
     systems = [*translate_all(models, pairs, out, work), *written]
     systems = System.named_apart(systems)
     texts = {system.name: system.texts for system in systems}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+from headway.cli.options import AsJson, Debug, Device, Model, Quiet, TrustCode, print_json
 from headway.cli.remarks import remark_on_weights
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def inspect(
     quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Show what a model computes for one sentence: all tensors by name, each number explained."""
     from headway.cli.line_notes import UNFAMILIAR
@@ -74,7 +75,7 @@ def inspect(
 
     _check(out, explain, at, lang)
     folder = find_bundle(remark_on_weights(model, quiet))
-    translator = load(folder, device, precision="float32")
+    translator = load(folder, device, precision="float32", trust_code=trust_code)
     trace = translator.trace(sentence, target, prefix=prefix)
     is_unfamiliar = target is None and is_unfamiliar_trace(
         translator.bundle, trace, forced=prefix is not None

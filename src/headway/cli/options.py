@@ -15,6 +15,12 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show where an error came f
 Device = Annotated[
     str, typer.Option("--device", metavar="auto|cpu|cuda|mps", help="Where to compute.")
 ]
+TrustCode = Annotated[
+    bool,
+    typer.Option(
+        "--trust-code", help="Run the code of a model with parts of its author's own, parts.py."
+    ),
+]
 Beam = Annotated[
     int | None,
     typer.Option("--beam", min=1, help="Hypotheses kept; 1 is greedy. The model's own if unset."),

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def remark_on_weights(model: Path, quiet: bool) -> Path:
-    """Print the bundle that is used if the path is a run; return the path."""
+    """Print the bundle of a run, or the revision on the hub, that is used; return the path."""
     from headway.saved_bundle import which_weights
 
     words = which_weights(model)
@@ -20,11 +20,13 @@ def remark_on_weights(model: Path, quiet: bool) -> Path:
 
 
 def remark_on_unfinished(models: Sequence[Path], quiet: bool) -> None:
-    """Print the bundle that is used of each run that is not finished."""
-    from headway.saved_bundle import unfinished_weights
+    """Print the bundle that is used of each run that is not finished, and revisions on the hub."""
+    from headway.hub import hub_address
+    from headway.saved_bundle import unfinished_weights, which_weights
 
-    for words in () if quiet else filter(None, map(unfinished_weights, models)):
-        print(f"Note: {words}", file=sys.stderr)
+    for model in () if quiet else models:
+        if words := which_weights(model) if hub_address(model) else unfinished_weights(model):
+            print(f"Note: {words}", file=sys.stderr)
 
 
 def remark_on_precision(translator: "TextTranslator", precision: str, quiet: bool) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+from headway.cli.options import AsJson, Debug, Device, Model, Quiet, TrustCode, print_json
 from headway.cli.remarks import remark_on_weights
 from headway.cli.tags import remark_on_tags
 from headway.counted import counted
@@ -19,6 +19,7 @@ def score(
     quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Print the log-probability of each line, and the perplexity of all."""
     import sys
@@ -30,7 +31,7 @@ def score(
 
     pairs = read_parallel(source, target)
     remark_on_weights(model, quiet)
-    bundle = load_bundle(model, resolve_device(device))
+    bundle = load_bundle(model, resolve_device(device), trust_code=trust_code)
     sources = [pair.source for pair in pairs]
     remark_on_tags(bundle, sources, quiet)
     blank = sum(not (pair.source.strip() and pair.target.strip()) for pair in pairs)

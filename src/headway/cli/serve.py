@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headway.cli.options import Debug, Device, Quiet
+from headway.cli.options import Debug, Device, Quiet, TrustCode
 from headway.cli.remarks import remark_on_weights
 from headway.messages import discard
 
@@ -29,6 +29,7 @@ def serve(
     quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Look inside models in a browser; Ctrl-C ends it."""
     from headway.serving.running import serve as run
@@ -41,6 +42,7 @@ def serve(
         host=host,
         port=port,
         device=device,
+        trust_code=trust_code,
         ready=_keep_quiet if quiet else _say,
     )
     from headway.serving.request_queue import is_computing

@@ -58,6 +58,7 @@ class Work:
     way: dict[str, Any]
     """Arguments of `Translator.translate`."""
     quiet: bool
+    trust_code: bool
 
 
 def read_hypotheses(files: Sequence[Path], text: str, count: int) -> list[System]:
@@ -122,6 +123,7 @@ def _loaded(model: Path, work: Work) -> TextTranslator:
         work.device,
         engine=cast("EngineName", work.engine),  # `load` checks the names
         precision=cast("PrecisionName", work.precision),
+        trust_code=work.trust_code,
     )
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from headway.cli import search_options as search
-from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Model, Quiet
+from headway.cli.options import AsJson, Beam, Debug, Device, LengthPenalty, Model, Quiet, TrustCode
 from headway.cli.paragraphs import ParagraphWatch
 from headway.cli.remarks import remark_on_precision, remark_on_unfinished
 from headway.cli.shown import showing_lines
@@ -71,6 +71,7 @@ def translate(
     quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Translate a file or standard input; docs/en/howto/decoding.md says what each option does."""
     from headway.cli.line_notes import LineNotes
@@ -79,7 +80,7 @@ def translate(
     inputs = {"FILE": file, "--prefix": prefix, "--terms": terms, "--glossary": glossary}
     _check_files(inputs, {"--out": out, "--alignments": alignments})
     _check_options(ctx.params)
-    translator = _load(model, device, engine, precision, ensemble or [])
+    translator = _load(model, ctx.params)
     remark_on_unfinished([model, *(ensemble or [])], quiet)
     remark_on_precision(translator, precision, quiet)
     wishes = _wishes(translator, ctx.params)
@@ -111,17 +112,16 @@ def _wishes(translator: "TextTranslator", chosen: dict[str, Any]) -> "Wishes":
     return wishes
 
 
-def _load(
-    model: Path, device: str, engine: str, precision: str, ensemble: Sequence[Path]
-) -> "TextTranslator":
+def _load(model: Path, chosen: Mapping[str, Any]) -> "TextTranslator":
     from headway.decoding.translator import load
 
     return load(
         model,
-        device,
-        engine=cast("EngineName", engine),  # `load` checks the names
-        ensemble=ensemble,
-        precision=cast("PrecisionName", precision),
+        chosen["device"],
+        engine=cast("EngineName", chosen["engine"]),  # `load` checks the names
+        ensemble=chosen["ensemble"] or [],
+        precision=cast("PrecisionName", chosen["precision"]),
+        trust_code=chosen["trust_code"],
     )
 
 

@@ -21,6 +21,11 @@ def is_dataset(source: object) -> bool:
     return isinstance(source, str) and source.startswith(_SCHEME)
 
 
+def dataset_name(source: str) -> str:
+    """Return the folder or the name on the hub of a data set; "" for other training text."""
+    return _parse(source)[0] if is_dataset(source) else ""
+
+
 def rows_of(source: str, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Yield the rows of a data set, one at a time.
 

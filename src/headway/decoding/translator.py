@@ -96,24 +96,33 @@ class TextTranslator:
         change: Change | None = None,
         ensemble: Sequence[str | Path] = (),
         precision: PrecisionName = "auto",
+        trust_code: bool = False,
     ) -> Self:
         """Load a bundle, or the bundle of a run, and make a translator of it.
 
+        path: a folder, or an address on the hub: `hf://OWNER/NAME`, or `hf://OWNER/NAME@REVISION`.
         device: auto, cpu, cuda or mps. change: puts parts of your own into each model, as in
         `headway.train`. engine: see `headway.decoding.build_engine`. precision: of its matrix
         products. "auto" is the fastest on this machine whose translations score as those of
         float32; the translator's repr names it. "float32" is the most exact.
-        ensemble: more bundles with the same vocabulary, whose probabilities are averaged. Raises
-        BundleError if a bundle is damaged.
+        ensemble: more bundles with the same vocabulary, whose probabilities are averaged.
+        trust_code: run the code in `parts.py`, with which a bundle may come, for parts that are
+        not Headway's own. Raises BundleError if a bundle is damaged.
 
         Elsewhere: beam_search, greedy_decode, translate, translate_sentence.
         """
         where, ensemble = resolve_device(device), as_paths(ensemble)
         cls._remark_on(path, *ensemble)
         if where != "cpu":
-            members = [load_bundle(member, where, change) for member in ensemble]
-            return cls(load_bundle(path, where, change), engine, precision, ensemble=members)
-        loaded = (load_mapped_bundle(member, change) for member in (path, *ensemble))
+            first, *members = [
+                load_bundle(member, where, change, trust_code=trust_code)
+                for member in (path, *ensemble)
+            ]
+            return cls(first, engine, precision, ensemble=members)
+        loaded = (
+            load_mapped_bundle(member, change, trust_code=trust_code)
+            for member in (path, *ensemble)
+        )
         bundles, weights = zip(*loaded, strict=True)
         translator = cls(bundles[0], engine, precision, ensemble=bundles[1:])
         for mapped in weights:  # the engine has prepared its weights

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Request
 
 from headway.errors import suggest
+from headway.hub import hub_address
 from headway.inspection.ablation import KINDS, attentions_of
 from headway.inspection.catalog import catalog
 from headway.inspection.model_kind import variant_of
@@ -115,17 +116,26 @@ Here = Annotated[Explorer, Depends(explorer_of)]
 
 
 def load_models(
-    paths: Sequence[Path], device: str, say: Callable[[str], None] = lambda _: None
+    paths: Sequence[Path],
+    device: str,
+    say: Callable[[str], None] = lambda _: None,
+    *,
+    trust_code: bool = False,
 ) -> list[Served]:
-    """Load bundles; each gets the name of its folder, or of its run."""
+    """Load bundles; each gets the name of its folder, its run or its repository on the hub.
+
+    trust_code: run the code that a bundle with parts of its author's own has.
+    """
     models: list[Served] = []
     for path in paths:
         folder = find_bundle(path)
-        name = _free_name(_name(folder), [served.name for served in models])
+        name = _free_name(_name(path, folder), [served.name for served in models])
         say(f"Loading {name}")
         # The pages show translations beside traces, which are in float32.
-        loaded = load(folder, device, precision="float32")
-        models.append(Served(name, loaded, loaded.bundle.checksum, path.as_posix()))
+        loaded = load(folder, device, precision="float32", trust_code=trust_code)
+        models.append(
+            Served(name, loaded, loaded.bundle.checksum, str(hub_address(path) or path.as_posix()))
+        )
     return models
 
 
@@ -156,7 +166,9 @@ def _sentences(value: Any) -> list[str]:
     return [text for text in texts if isinstance(text, str) and 0 < len(text) <= CHARACTERS]
 
 
-def _name(folder: Path) -> str:
+def _name(path: Path, folder: Path) -> str:
+    if address := hub_address(path):
+        return address.repository.rpartition("/")[2]
     folder = folder.resolve()
     return folder.parent.name if folder.name in ("averaged", "best") else folder.name
 

@@ -16,6 +16,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8080,
     device: str = "auto",
+    trust_code: bool = False,
     ready: Callable[[str], None] = print,
 ) -> None:
     """Serve these bundles until Ctrl-C; call `ready` with the address once it answers.
@@ -33,7 +34,7 @@ def serve(
     from headway.serving.models import load_models
 
     with _listen(host, port) as listener:
-        app = create_app(load_models(paths, device), host=host)
+        app = create_app(load_models(paths, device, trust_code=trust_code), host=host)
 
         class Server(uvicorn.Server):
             async def startup(self, sockets: list[Any] | None = None) -> None:

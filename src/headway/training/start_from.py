@@ -29,6 +29,7 @@ from headway.data.tokenizer import PAD_ID, Tokenizer
 from headway.data.trained_direction import TrainedDirection
 from headway.data.vocabulary import Enlarged, add_pieces
 from headway.errors import BundleError, ConfigError
+from headway.hub import HubAddress, hub_address
 from headway.model.transformer import Transformer
 from headway.saved_bundle import read_bundle, which_weights
 
@@ -91,7 +92,9 @@ def open_start(config: RunConfig, change: Change | None = None) -> Start | None:
         return None
     saved = read_bundle(config.training.start_from)
     bundle = bundle_of(saved, change=change if saved.changed else None)
-    origin = {"bundle": str(saved.folder), "checksum": saved.checksum}
+    address = hub_address(config.training.start_from)
+    place = str(HubAddress(address.repository, saved.folder.name) if address else saved.folder)
+    origin = {"bundle": place, "checksum": saved.checksum}
     _check_vocabulary(bundle, origin["bundle"])
     resolved = _resolve(config, bundle, origin["bundle"])
     sides = [

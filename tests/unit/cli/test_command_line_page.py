@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.hub_emulator import Hub
 
 from headway.cli.app import app
 
@@ -85,9 +86,11 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     yield "warm-up", ["warm-up"]
     ctranslate2 = ["export", model, "--to", "ctranslate2", "--out", place / "ctranslate2"]
     yield "export --to ctranslate2", ctranslate2
+    yield "push", ["push", model, "kim/ko-en"]
+    yield "pull", ["pull", "kim/ko-en"]
 
 
-def test_each_command_prints_what_the_page_names(run, place: Path) -> None:
+def test_each_command_prints_what_the_page_names(run, place: Path, hub: Hub) -> None:
     seen = set()
     for command, arguments in _calls(place):
         status, out, err = run(*arguments, "--json", "--quiet")

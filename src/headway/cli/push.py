@@ -1,0 +1,62 @@
+"""`headway push`: a bundle into a repository of the hub."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
+from headway.cli.remarks import remark_on_weights
+
+
+def push(
+    model: Model,
+    repository: Annotated[
+        str, typer.Argument(metavar="OWNER/NAME", help="Repository on the hub; made if missing.")
+    ],
+    private: Annotated[
+        bool, typer.Option("--private", help="Show it to those alone who have your permission.")
+    ] = False,
+    revision: Annotated[
+        str, typer.Option("--revision", metavar="BRANCH", help="A branch; made if missing.")
+    ] = "",
+    licence: Annotated[
+        str,
+        typer.Option(
+            "--license", metavar="NAME", help="Licence of the model, by the hub's name: mit."
+        ),
+    ] = "",
+    code: Annotated[
+        Path | None,
+        typer.Option(
+            "--code", metavar="FILE", help="Code with the function `change` of parts of your own."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Upload a model to the hub of Hugging Face, with a page that its record describes."""
+    from headway.interop.hub import push as upload
+
+    remark_on_weights(model, quiet)
+    result = upload(
+        model, repository, private=private, revision=revision, licence=licence, code=code
+    )
+    if result.needs_code and not quiet:
+        print(
+            "Note: the model has parts of your own. Without --code FILE, others must have their "
+            "code to load it.",
+            file=sys.stderr,
+        )
+    if as_json:
+        print_json(
+            {
+                "address": str(result.address),
+                "revision": result.address.revision,
+                "page": result.page,
+            }
+        )
+    elif not quiet:
+        print(f"Pushed to {result.page}\nThis revision is {result.address}")
