@@ -24,6 +24,8 @@ COMMANDS = [
     "shortlist",
     "info",
     "export",
+    "push",
+    "pull",
     "warm-up",
 ]
 
