@@ -15,8 +15,9 @@ from headway.decoding.build_search import build_search, search_all
 from headway.decoding.coverage import coverage_penalty
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
+from headway.decoding.rules import Past
 from headway.decoding.streaming import stream_search
-from headway.decoding.terms import occurs
+from headway.decoding.terms import has_all_terms
 from headway.model.transformer import Transformer
 
 pieces = st.integers(4, 22)
@@ -66,6 +67,7 @@ def some_requests(draw: st.DrawFn) -> list[Request]:
             prefix=draw(st.lists(pieces, max_size=2)),
             place=(place,),
             terms=draw(st.lists(st.lists(pieces, min_size=1, max_size=2), max_size=2)),
+            continuing=draw(st.frozensets(pieces, max_size=3)),
         )
         for place in range(number)
     ]
@@ -120,7 +122,7 @@ def _check(model: Transformer, options: SearchOptions, request: Request, h: Any)
     assert not set(h.ids) & {0, 1, 2, 3}
     if h.complete:  # the end was chosen freely
         assert len(h.ids) >= options.min_length
-        assert all(occurs(term, h.ids) for term in request.terms)
+        assert has_all_terms(Past(request, h.ids))
         if options.repetition_penalty == 1 and options.prefix_bias == 1:
             assert h.log_prob == pytest.approx(log_prob(model, request, h.ids), abs=1e-4)
     if n := options.no_repeat_ngram:

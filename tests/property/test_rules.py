@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from collections.abc import Callable, Sequence
 
 import pytest
@@ -177,15 +178,17 @@ def test_rules_hold_together_and_in_greedy_search(
     terms=st.lists(
         st.lists(st.sampled_from(WORDS), min_size=1, max_size=2), min_size=1, max_size=2
     ),
+    continuing=st.frozensets(st.sampled_from(WORDS), max_size=len(WORDS) - 1),
 )
 def test_terms_that_must_occur(
-    build: Build, seed: int, source: list[int], terms: list[list[int]]
+    build: Build, seed: int, source: list[int], terms: list[list[int]], continuing: frozenset[int]
 ) -> None:
     def has_all(ids: tuple[int, ...]) -> bool:
         text = "".join(map(str, ids))
-        return all("".join(map(str, term)) in text for term in terms)
+        after = f"(?![{''.join(map(str, continuing))}])" if continuing else ""
+        return all(re.search("".join(map(str, term)) + after, text) for term in terms)
 
-    request = Request([*source, END_ID], LIMIT, terms=terms)
+    request = Request([*source, END_ID], LIMIT, terms=terms, continuing=continuing)
     compare(build, seed, source, everything, has_all, request=request)
 
 

@@ -214,11 +214,12 @@ class Command(TyperCommand):
             return "Did you mean --source?"
         if value := self._flag_of_value(wanted):
             return f"Did you mean {value}?"
-        if "--set" in names and (setting := _setting(wanted)):
-            return f"Did you mean --set {setting}=…?"
-        if near := difflib.get_close_matches(option, names, n=3, cutoff=0.7):
+        setting = _setting(wanted) if "--set" in names else ""
+        is_exact = setting.endswith(f".{wanted.replace('-', '_')}")
+        near = difflib.get_close_matches(option, names, n=3, cutoff=0.7)
+        if near and not is_exact:
             return f"Did you mean {' or '.join(near)}?"
-        return ""
+        return f"Did you mean --set {setting}=…?" if setting else ""
 
     def _flag_of_value(self, wanted: str) -> str:
         """Return the option for a value that was written as an option, such as `--int8`."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from headway.data.finding import Finding
 
 _CORPUS = re.compile(r"training(?:, corpus (\d+))?")
+_CHANGE_WHOLE_SIDES = ("exchanged", "mojibake-source", "mojibake-target")
 _SUFFIX = re.compile(r"[\w-]+")
 
 
@@ -47,12 +48,16 @@ def how_to_clean(
         if not (match := _CORPUS.match(text)):
             continue
         mended = _lines(finding for finding in some if choices.mends(finding.id))
-        # A line that is repaired in one respect may need a decision in another.
+        # A line that is repaired in one respect may need a decision in another, unless its sides
+        # were not what they seemed to be.
         gone = (
             finding
             for finding in some
             if choices.drops(finding.id)
-            or (finding.through is not None and choices.fixes(finding.id))
+            or (
+                choices.fixes(finding.id)
+                and (finding.through is not None or finding.id in _CHANGE_WHOLE_SIDES)
+            )
         )
         undecided = _lines(finding for finding in some if not choices.mends(finding.id))
         undecided -= _lines(gone)

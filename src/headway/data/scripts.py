@@ -70,6 +70,16 @@ def is_spaceless(character: str) -> bool:
     return bool(_IDEOGRAPHS.match(character) or _OTHER_SPACELESS.match(character))
 
 
+def is_in_word(character: str) -> bool:
+    """Return True for a letter or a digit of a script that puts spaces between words."""
+    return character.isalnum() and not is_spaceless(character)
+
+
+def takes_particles(character: str) -> bool:
+    """Return True for a letter of a script in which particles follow words without a space."""
+    return _script(character) == "HANGUL"
+
+
 def script_name(script: str) -> str:
     """Return a script of `main_script` in its usual spelling: Hangul, Latin, CJK."""
     return script if script in _ONE_SCRIPT.values() else script.capitalize()

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from headway.data.compression import StrPath
 from headway.data.lines import read_lines
-from headway.data.scripts import is_spaceless
+from headway.data.scripts import is_in_word
 from headway.errors import ConfigError, DataError, require_type, shown
 
 _REMEDY = "Give a dict of source terms and their translations, or a Glossary."
@@ -143,8 +143,8 @@ def _entry(term: str, target: str) -> _Entry:
     capital = stem[0].upper() if len(stem[0].upper()) == 1 else stem[0]
     beginnings = tuple(dict.fromkeys((stem[0], capital)))
     written = r"\s+".join(map(re.escape, stem.split()))[len(re.escape(stem[0])) :]
-    before = r"(?<!\w)" if _is_in_word(stem[0]) else ""
-    after = r"(?!\w)" if _is_in_word(stem[-1]) else ""
+    before = r"(?<!\w)" if is_in_word(stem[0]) else ""
+    after = r"(?!\w)" if is_in_word(stem[-1]) else ""
     ending = r"\w*" if term.endswith("*") else after
     first_word = stem.split()[0]
     return _Entry(
@@ -153,8 +153,3 @@ def _entry(term: str, target: str) -> _Entry:
         re.compile(f"{before}[{re.escape(''.join(beginnings))}]{written}{ending}"),
         target,
     )
-
-
-def _is_in_word(character: str) -> bool:
-    """Return True for a letter or a digit of a script that puts spaces between words."""
-    return character.isalnum() and not is_spaceless(character)

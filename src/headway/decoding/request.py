@@ -26,6 +26,9 @@ class Request:
     """The sentence's place in the input, which decides the random numbers of sampling."""
     terms: Sequence[Sequence[int]] = ()
     """Sequences of pieces that must occur in the translation."""
+    continuing: frozenset[int] = field(default=frozenset(), compare=False)
+    """Pieces that continue a word: a term does not occur before one, because its last word would be
+    the beginning of a longer one."""
     allowed: Ints | None = field(default=None, compare=False)
     """Pieces that the translation may be made of, ascending; None allows all."""
 
@@ -59,6 +62,7 @@ class Request:
             prefix=self.places(self.prefix).tolist(),
             favoured=self.places(self.favoured).tolist(),
             terms=[self.places(term).tolist() for term in self.terms],
+            continuing=frozenset(self.places(sorted(self.continuing)).tolist()),
         )
 
     def places(self, pieces: Sequence[int] | Ints) -> Ints:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import chain, groupby
 from numbers import Integral
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from headway.bundle import Bundle
 from headway.counted import counted
+from headway.data.scripts import is_in_word, takes_particles
 from headway.data.sentences import split_sentences, splitting_language
 from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, Tokenizer
 from headway.decoding.banned import BannedTexts
@@ -158,7 +160,15 @@ class RequestMaker:
         limit = min(max(longest, len(prefix), options.min_length), self.position_limit)
         # All requests share one array of allowed pieces: prefix and terms are in it.
         allowed = self._writable_ids
-        request = Request([*ids, END_ID], limit, prefix, place=place, terms=terms, allowed=allowed)
+        request = Request(
+            [*ids, END_ID],
+            limit,
+            prefix,
+            place=place,
+            terms=terms,
+            continuing=self._continuing if terms else frozenset(),
+            allowed=allowed,
+        )
         if not options.shortlist:
             return request
         if self.bundle.shortlist is None:
@@ -224,6 +234,22 @@ class RequestMaker:
                     "Leave out one of the two.",
                 )
         return term_ids
+
+    @cached_property
+    def _continuing(self) -> frozenset[int]:
+        """Pieces that continue a word of the target language, particles excepted."""
+        tokenizer = self.bundle.target_tokenizer
+        beginnings = [
+            piece.decode("utf-8", "ignore")[:1]
+            for piece in tokenizer.written(range(len(tokenizer)))
+        ]
+        return frozenset(
+            piece
+            for piece, character in enumerate(beginnings)
+            if piece >= len(SPECIAL_PIECES)
+            and is_in_word(character)
+            and not takes_particles(character)
+        )
 
     def _writable(self, text: str, what: str) -> list[int]:
         ids = self.bundle.target_tokenizer.encode(text)

@@ -46,6 +46,8 @@ def doubts(
         lines = f"lines {finding.lines[0]:,} to {finding.through:,}"
         yield f"Source and reference do not seem to belong together in {lines}."
     references = [pair.target for pair in pairs]
+    if _are_copies([pair.source for pair in pairs], references):
+        yield "Source and reference are the same text, line by line. Is one of them the wrong file?"
     languages = TwoLanguages.of(pairs)
     yield from doubts_of_files(references, systems, files)
     for name, texts in systems.items():

@@ -125,9 +125,10 @@ def findings(
 ) -> Iterator[tuple[str, list[Pair], list[Finding] | None]]:
     """Yield the name and pairs of each text as `looked_at` does, with its findings, worst first.
 
-    The findings of held-out text are None, because it is surveyed as part of the training text. A
-    source has another translation in training text of another tag, so only equal pairs are reported
-    there. Corpora of one tag should have the scripts of the first of them, and
+    Held-out text is surveyed as part of the training text, so its only findings are sources that
+    the remaining text has with another translation; they are None if there are none. A source has
+    another translation in training text of another tag, so only equal pairs are reported there.
+    Corpora of one tag should have the scripts of the first of them, and
     that one those of the languages, or the direction of the model that training starts from.
     """
     usual: dict[str, _Usual] = {}
@@ -151,7 +152,9 @@ def findings(
             problems += repeats.of_next(pairs, tag)
             yield name, pairs, _with_examples(by_harm(problems), pairs)
         elif is_held_out(name, texts):
-            yield name, pairs, None
+            train = train or _with_tag_and_without(texts.corpora, data.tag)
+            shared = [f for f in overlap(train[0], pairs) if f.id == "source-in-training"]
+            yield name, pairs, _with_examples(shared, pairs) or None
         else:
             train = train or _with_tag_and_without(texts.corpora, data.tag)
             suspicious = _of_held_out(pairs, train, usual[data.tag])

@@ -30,6 +30,7 @@ def text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("translate M --packed", "Did you mean --engine packed?"),
         ("translate M --greedy", "Did you mean --beam 1?"),
         ("translate M --temprature 1", "Did you mean --temperature?"),
+        ("train --sorce x", "Did you mean --source?"),
         ("evaluate M --precison int8", "Did you mean --precision?"),
         ("train --model x", "Did you mean --from MODEL?"),
         ("check --minutes 5", "headway train --minutes N measures the speed"),

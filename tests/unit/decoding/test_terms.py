@@ -9,7 +9,8 @@ from headway.decoding.build_engine import build_engine
 from headway.decoding.build_search import search_all
 from headway.decoding.options import Sampling, SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.terms import num_written, occurs, wanted_pieces
+from headway.decoding.rules import Past
+from headway.decoding.terms import first_occurrences, has_all_terms, num_written, wanted_pieces
 from headway.errors import ConfigError
 from headway.model.transformer import Transformer
 
@@ -25,28 +26,60 @@ from headway.model.transformer import Transformer
         ([[5, 5, 6]], [5, 5, 5], 2, [6, 5]),
         # Only one of two that are begun counts: 6 would go on with the one, 7 with the other.
         ([[4, 5, 6], [5, 7]], [4, 5], 2, [6, 4, 7, 5]),
-        ([[4, 5], [5, 4]], [4, 5, 4], 4, []),
+        ([[4, 5], [5, 4]], [4, 5, 4], 3, []),  # the 5 is counted once
+        ([[5], [5, 6]], [5], 1, [6, 5]),
     ],
 )
 def test_what_is_written_and_what_may_follow(
     terms: list[list[int]], ids: list[int], written: int, wanted: list[int]
 ) -> None:
-    # Whoever extends a hypothesis knows of it already what occurs.
-    for known in (ids, ids[:-1]):
-        assert num_written(terms, ids, [occurs(term, known) for term in terms]) == written
-    assert wanted_pieces(terms, ids) == wanted
+    request = Request([3], 9, terms=terms)
+    for known in (ids, ids[:-1]):  # the last piece may be counted already
+        assert num_written(Past(request, ids), first_occurrences(Past(request, known))) == written
+    assert wanted_pieces(Past(request, ids)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("ids", "written", "wanted"),
+    [
+        ([5, 6], 2, [3]),  # the end, because any other piece may continue the word
+        ([5, 6, 4], 2, []),
+        ([5, 6, 8], 0, [5]),
+        ([5, 6, 4, 8], 2, []),
+        ([5, 6, 8, 5], 1, [6, 5]),
+        ([5, 6, 8, 5, 6], 2, [3]),
+        ([5, 6, 4, 5, 6, 8], 2, []),
+    ],
+)
+def test_a_term_that_a_piece_continues_does_not_occur(
+    ids: list[int], written: int, wanted: list[int]
+) -> None:
+    request = Request([3], 9, terms=[[5, 6]], continuing=frozenset({8, 9}))
+    before = first_occurrences(Past(request, ids[:-1]))
+
+    assert num_written(Past(request, ids), before) == written
+    assert has_all_terms(Past(request, ids)) is (written == 2)
+    assert wanted_pieces(Past(request, ids)) == wanted
+
+
+@pytest.mark.parametrize("begins_words", [False, True])
 @pytest.mark.parametrize("beam_size", [1, 2, 4])
 @pytest.mark.parametrize("engine", ["packed", "reference"])
-def test_every_hypothesis_has_every_term(tiny: Transformer, engine: str, beam_size: int) -> None:
+def test_every_hypothesis_has_every_term(
+    tiny: Transformer, engine: str, beam_size: int, begins_words: bool
+) -> None:
+    # Terms begin with a piece from 4 to 8; with begins_words the others continue words.
     made, draw = build_engine(tiny, engine), random.Random(beam_size)  # type: ignore[arg-type]
     requests = [
         Request(
             [*draw.choices(range(4, 23), k=draw.randrange(1, 6)), 3],
             draw.randrange(3, 9),
             prefix=draw.choices(range(4, 23), k=draw.randrange(3)),
-            terms=[draw.choices(range(4, 23), k=draw.randrange(1, 4)) for _ in range(n % 4)],
+            terms=[
+                [draw.randrange(4, 9), *draw.choices(range(4, 23), k=draw.randrange(3))]
+                for _ in range(n % 4)
+            ],
+            continuing=frozenset(range(9, 23) if begins_words else ()),
         )
         for n in range(16)
     ]
@@ -57,7 +90,7 @@ def test_every_hypothesis_has_every_term(tiny: Transformer, engine: str, beam_si
     for request, hypotheses in zip(requests, found, strict=True):
         assert hypotheses
         for h in hypotheses:
-            assert all(occurs(term, h.ids) for term in request.terms)
+            assert has_all_terms(Past(request, h.ids))
             assert h.ids[: len(request.prefix)] == tuple(request.prefix)
     without = [n for n, request in enumerate(requests) if not request.terms]
     plain = search_all(made, options, [requests[n] for n in without])

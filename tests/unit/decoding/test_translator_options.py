@@ -1,6 +1,7 @@
 """What can be asked of a translation beside the beam: each wish holds in the text itself."""
 
 import itertools
+import re
 from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any
@@ -108,6 +109,18 @@ def test_terms_are_in_every_hypothesis_for_all_or_for_each(translator: TextTrans
     assert "student" in each[2].text
     assert "I am" in each[2].text
     assert [t.text for t in each[3:]] == [t.text for t in free[3:]]
+
+
+def test_a_term_is_a_whole_word_and_particles_may_follow_it(translator: TextTranslator) -> None:
+    for beam_size in (1, 4):
+        for term in ("stu", "scho", "I a"):
+            text = translator.translate(TEXT[4], terms=[term], beam_size=beam_size).text
+            assert re.search(rf"\b{term}(?![A-Za-z])", text), text
+    make = translator.requests.make
+    (request,) = make([translator.requests.parts("I am")], translator.options, terms=["am"])
+    continuing = {translator.bundle.target_tokenizer.piece(i) for i in request.continuing}
+    assert continuing
+    assert all(piece[0].isalnum() and not "가" <= piece[0] <= "힣" for piece in continuing)
 
 
 def test_terms_that_cannot_be_placed_or_written_are_refused(translator: TextTranslator) -> None:

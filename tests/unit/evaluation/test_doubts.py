@@ -119,3 +119,15 @@ def test_bad_translations_show_nothing_about_references() -> None:
     for references in (pairs, wrong):
         told = list(doubts(references, systems))
         assert not [doubt for doubt in told if "other lines" in doubt]
+
+
+def test_a_source_that_is_given_as_its_reference_is_named() -> None:
+    sentences = [f"the {word} is here" for word in ("cat", "dog", "cow", "hen", "pig", "fox")]
+    systems = {"model": [sentence.upper() for sentence in sentences]}
+    same, other = ([Pair(s, end(s)) for s in sentences] for end in (str, str.title))
+
+    named = [
+        any("same text" in doubt for doubt in doubts(pairs, systems)) for pairs in (same, other)
+    ]
+
+    assert named == [True, False]

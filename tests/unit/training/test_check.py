@@ -94,6 +94,24 @@ def test_lines_are_those_of_the_file_also_when_some_are_held_out(
         assert [pair.target for pair in pairs] == [lines[number - 1] for number in numbers]
 
 
+def test_held_out_sources_that_training_text_translates_otherwise_are_counted(
+    make_config: MakeConfig, data_folder: Path
+) -> None:
+    source = data_folder / "train.source"
+    lines = source.read_text().splitlines()
+    lines[: len(lines) // 2 * 2] = lines[: len(lines) // 2] * 2  # each has two translations
+    source.write_text("\n".join([*lines, ""]))
+    config = make_config(data={"valid_source": "", "valid_target": "", "hold_out": 4})
+    texts = read_texts(config.data)
+    known = {pair.source for pair in texts.train}
+
+    (shared,) = check_run(config, "cpu").findings["validation"]
+
+    assert shared.id == "source-in-training"
+    lines_shared = [n for n, pair in enumerate(texts.valid, start=1) if pair.source in known]
+    assert list(shared.lines) == lines_shared != []
+
+
 def test_it_writes_nothing(make_config: MakeConfig, data_folder: Path) -> None:
     before = sorted(data_folder.rglob("*"))
     check_run(make_config(), "cpu")
