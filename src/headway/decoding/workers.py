@@ -29,18 +29,33 @@ def search_with_workers(
 ) -> Iterator[tuple[int, list[Hypothesis]]]:
     """Yield the results of `run_search`, from several workers that share the requests.
 
-    make_batch: makes a batch with this number of slots. max_tokens and slots are those of one
-    worker, which has at most its share of the requests as slots.
+    make_batch: makes a batch with this number of slots. max_tokens and slots are the most of one
+    worker (`even_slots`).
     """
     requests = list(requests)
     if not requests:
         return
-    slots = min(slots, max(len(requests) // workers, 1))
+    slots = even_slots(len(requests), workers, slots)
 
     def run(shared: Iterable[tuple[int, Request]]) -> Iterator[tuple[int, list[Hypothesis]]]:
         return run_search(make_batch(slots), shared, slots=slots, max_tokens=max_tokens)
 
     yield from run_in_parallel(run, requests, workers)
+
+
+def even_slots(requests: int, workers: int, most: int) -> int:
+    """Return the slots of each worker, at most `most`, that give all workers as many requests.
+
+    With the most slots, the first worker to be done would take all the requests that are left, and
+    the others would have none.
+
+    >>> even_slots(300, 2, 128)  # two batches for each worker, instead of 128 + 44 and 128
+    75
+    """
+    if workers == 1:
+        return min(most, requests)
+    rounds = -(-requests // (workers * most))
+    return -(-requests // (workers * rounds))
 
 
 def run_in_parallel(

@@ -42,7 +42,7 @@ def _address_of_attend(in_vectors: bool, dtype: np.dtype[Any]) -> int:
         np.empty(1, np.int64),
     )
     attend = _attend_in_vectors if in_vectors else _attend_in_numbers
-    return address_of(attend, rows, 0, kept, kept, places, 0, 1, rows, rows)
+    return address_of(attend, rows, 0, kept, kept, places, 0, places, 0, 1, rows, rows)
 
 
 @compiled
@@ -53,6 +53,8 @@ def _attend_in_vectors(
     values: Numbers,
     places: Ints,
     length: int,
+    following: Ints,
+    count: int,
     num_heads: int,
     weights: Floats,
     out: Floats,
@@ -60,8 +62,10 @@ def _attend_in_vectors(
     """Compute equation 1 for one query, all heads: from row i of x to row i of out.
 
     x: (R, H * d_k or wider), the query first in each row. Key s is row places[s] of keys, (P, H *
-    d_k); values likewise. weights: (H, T), scratch, T a multiple of 16. out: (R, H * d_v). d_k and
-    d_v are multiples of 16.
+    d_k); values likewise. following: the same for the next query, whose `count` keys and values are
+    loaded meanwhile, as far as this query has as many; loading them at once would take as long as
+    the sums. weights: (H, T), scratch, T a multiple of 16. out: (R, H * d_v). d_k and d_v are
+    multiples of 16.
     """
     if length == 0:  # the loops below run at least once
         _clear(out, i)
@@ -78,6 +82,10 @@ def _attend_in_vectors(
             )  # fmt: skip
             for j in range(s, s + 4):
                 prefetch(values, places[j] * value_width + h * d_v)
+            for j in range(s, min(s + 4, count)):
+                key, value = following[j] * key_width + h * d_k, following[j] * value_width + h * d_v
+                prefetch_all(keys, key, key + d_k)
+                prefetch_all(values, value, value + d_v)
     for h in range(num_heads):
         inverse = np.float32(1.0) / soften(weights, h * room, length)
         c, end, o = h * d_v, (h + 1) * d_v, i * value_width
@@ -102,11 +110,13 @@ def _attend_in_numbers(
     values: Numbers,
     places: Ints,
     length: int,
+    following: Ints,
+    count: int,
     num_heads: int,
     weights: Floats,
     out: Floats,
 ) -> None:
-    """Compute the same, for any d_k and d_v."""
+    """Compute the same, for any d_k and d_v; nothing is loaded for the next query."""
     if length == 0:  # the sum of the weights would be 0
         _clear(out, i)
         return
@@ -148,13 +158,24 @@ def _keep(rows: Floats, i: int, first: int, cache: Numbers, place: int) -> None:
 
 
 @inlined
-def _scratch_for(num_heads: int, length: int) -> tuple[Floats, Ints]:
-    """Return memory for the weights and the places of `length` keys, a multiple of 16.
+def _scratch_for(num_heads: int, length: int) -> tuple[Floats, Ints, Ints]:
+    """Return memory for the weights of `length` keys, and their places for this query and the next.
 
     Keys are taken four at a time, so places beyond the last key must be valid rows as well.
     """
     room = -(-length // LANES) * LANES
-    return np.empty((num_heads, room), np.float32), np.zeros(room, np.int64)
+    places, following = np.zeros(room, np.int64), np.zeros(room, np.int64)
+    return np.empty((num_heads, room), np.float32), places, following
+
+
+@compiled
+def _place_past(
+    row: int, length: int, owners: NDArray[np.int32], room: int, places: Ints
+) -> None:
+    """Write the places of a row's past and, after it, that of its newest position."""
+    for s in range(length):
+        places[s] = owners[row, s] * room + s
+    places[length] = row * room + length
 
 
 @compiled
@@ -179,16 +200,26 @@ def attend_to_past(
     count, room, width = keys.shape
     keys = keys.reshape(count * room, width)
     values = values.reshape(count * room, values.shape[2])
-    weights, places = _scratch_for(num_heads, room)
+    weights, places, following = _scratch_for(num_heads, room)
+    if rows.size:
+        _place_past(rows[0], lengths[rows[0]], owners, room, places)
     for i in range(rows.size):
         row = rows[i]
-        length = lengths[row]
-        _keep(qkv, i, width, keys, row * room + length)
-        _keep(qkv, i, 2 * width, values, row * room + length)
+        length, count = lengths[row], 0
+        _keep(qkv, i, width, keys, places[length])
+        _keep(qkv, i, 2 * width, values, places[length])
         owners[row, length] = row
-        for s in range(length + 1):
-            places[s] = owners[row, s] * room + s
-        call_at(attend, (qkv, i, keys, values, places, length + 1, num_heads, weights, out))
+        if i + 1 < rows.size:
+            count = lengths[rows[i + 1]] + 1
+            _place_past(rows[i + 1], count - 1, owners, room, following)
+        call_at(
+            attend,
+            (
+                qkv, i, keys, values, places, length + 1, following, count, num_heads,
+                weights, out,
+            ),
+        )  # fmt: skip
+        places, following = following, places
 
 
 @compiled
@@ -224,16 +255,23 @@ def attend_to_memory(
     count, room, width = keys.shape
     keys = keys.reshape(count * room, width)
     values = values.reshape(count * room, values.shape[2])
-    weights, places = _scratch_for(num_heads, room)
+    weights, places, following = _scratch_for(num_heads, room)
     for i in range(slots.size):
-        slot = slots[i]
-        for s in range(lengths[slot]):
-            places[s] = slot * room + s
-        if i + 1 < slots.size and slots[i + 1] != slot:  # loads the next during this one
-            first, last = slots[i + 1] * room, slots[i + 1] * room + lengths[slots[i + 1]]
-            prefetch_all(keys, first * width, last * width)
-            prefetch_all(values, first * values.shape[1], last * values.shape[1])
-        call_at(attend, (q, i, keys, values, places, lengths[slot], num_heads, weights, out))
+        slot, count = slots[i], 0
+        if i == 0:
+            for s in range(lengths[slot]):
+                places[s] = slot * room + s
+        if i + 1 < slots.size and slots[i + 1] != slot:
+            count = lengths[slots[i + 1]]
+            for s in range(count):
+                following[s] = slots[i + 1] * room + s
+        length = lengths[slot]
+        call_at(
+            attend,
+            (q, i, keys, values, places, length, following, count, num_heads, weights, out),
+        )
+        if count:
+            places, following = following, places
 
 
 @compiled
@@ -252,7 +290,7 @@ def attend_to_source(
     out: (N, H * d_v).
     """
     room, width = keys.shape
-    weights, places = _scratch_for(num_heads, room)
+    weights, places, _ = _scratch_for(num_heads, room)
     for s in range(room):
         places[s] = s
     for b in range(starts.size - 1):
@@ -261,4 +299,7 @@ def attend_to_source(
             _keep(qkv, row, 2 * width, values, row - starts[b])
         length = starts[b + 1] - starts[b]
         for row in range(starts[b], starts[b + 1]):
-            call_at(attend, (qkv, row, keys, values, places, length, num_heads, weights, out))
+            call_at(
+                attend,
+                (qkv, row, keys, values, places, length, places, 0, num_heads, weights, out),
+            )

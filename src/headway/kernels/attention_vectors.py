@@ -4,8 +4,6 @@ from typing import Any
 
 from numba import types
 
-from headway.kernels.arrays import Numbers
-from headway.kernels.codegen.numba_compiler import compiled
 from headway.kernels.codegen.vectors import LANES, Code, FlatArray, Value, generated
 
 _CACHE_LINE = 64  # bytes
@@ -115,8 +113,8 @@ def prefetch(code: Code, numbers: FlatArray, place: Value) -> None:
     numbers.prefetch(place)
 
 
-@compiled
-def prefetch_all(numbers: Numbers, first: int, last: int) -> None:
-    """Load every cache line from number `first` to before `last`."""
-    for place in range(first, last, _CACHE_LINE // numbers.itemsize):
-        prefetch(numbers, place)
+@generated(types.void)
+def prefetch_all(code: Code, numbers: FlatArray, first: Value, last: Value) -> None:
+    """Load every cache line from number `first` to before `last`, one at least."""
+    step = 8 * _CACHE_LINE // numbers.kind.dtype.bitwidth
+    code.repeat(last - first, step, lambda index: numbers.prefetch(first + index))

@@ -31,6 +31,7 @@ from headway.kernels.codegen.vectors import (
     generated,
     numbers_of_a_word,
 )
+from headway.runtime.huge_pages import copy_to_huge_pages
 
 # The sums of some rows, with the weights of a word and an input, fit into the registers: 32 of 16
 # numbers with AVX-512, 16 of 8 with AVX, 32 of 4 on ARM.
@@ -40,7 +41,7 @@ _ROWS = 6  # rows that are multiplied with a block at a time, at most
 # Bytes of the blocks that some rows are multiplied with before the next rows are: they stay in the
 # processor's second cache, and each write to a row of y is as long as possible.
 _TOGETHER = 2**16
-_LINE = 64  # bytes of a cache line
+_LINE = 16  # words of a cache line
 _FLOATS, _INTS = ir.VectorType(FLOAT, _LANES), ir.VectorType(INT, _LANES)
 _BYTES, _SHORTS = ir.VectorType(ir.IntType(8), 4 * _LANES), ir.VectorType(SHORT, 2 * _LANES)
 SUM_OF_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
@@ -71,16 +72,7 @@ def in_blocks(words: NDArray[Any], *first_lines: NDArray[Any], size: int = OUTPU
         filled[line, :outputs] = numbers.view(words.dtype)
     filled[first:, :outputs] = words.T
     parts = filled.reshape(first + width, blocks, size).transpose(1, 0, 2)
-    return _aligned(parts)
-
-
-def _aligned(array: NDArray[Any]) -> NDArray[Any]:
-    """Copy an array to the begin of a cache line, so that no vector is in two lines."""
-    room = np.empty(array.nbytes + _LINE, np.uint8)
-    begin = -room.ctypes.data % _LINE
-    copy = room[begin : begin + array.nbytes].view(array.dtype).reshape(array.shape)
-    copy[:] = array
-    return copy
+    return copy_to_huge_pages(parts)
 
 
 @compiled
@@ -105,10 +97,20 @@ def multiply_blocks(
     line = np.empty(share, y.dtype)
     blocks = weight.shape[0]
     together = max(_TOGETHER // (4 * size), 1)
+    groups = -(-count // _ROWS)
     for begin in range(0, blocks, together):
+        end = min(begin + together, blocks)
+        # While the last rows are multiplied, the next blocks come into the second cache.
+        next_first, next_end = end * size, min(end + together, blocks) * size
+        share_of_next = -(-(next_end - next_first) // (_LINE * groups)) * _LINE
         for row in range(0, count, _ROWS):
             rows = min(count - row, _ROWS)
-            for block in range(begin, min(begin + together, blocks)):
+            if groups > 1:
+                last = min(next_first + share_of_next, next_end)
+                if last > next_first:
+                    _prefetch(weight, next_first, last - next_first)
+                next_first = last
+            for block in range(begin, end):
                 # Not in a function: a call with this many arrays takes as long as a row.
                 at = block * size
                 inputs = x, row, weight, at, weight.shape[1], row_steps, zeros, floor, sums
@@ -132,6 +134,12 @@ def multiply_blocks(
                         _copy_line(sums, i * OUTPUTS, line, 0)
                         for o in range(first, width):
                             y[row + i, o] = line[o - first]
+
+
+@generated(types.void)
+def _prefetch(code: Code, weight: FlatArray, first: Value, count: Value) -> None:
+    """Load words into the second cache before they are needed."""
+    code.repeat(count, _LINE, lambda index: weight.prefetch(first + index, second_cache=True))
 
 
 @generated(types.void)

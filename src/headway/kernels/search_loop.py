@@ -18,6 +18,9 @@ from headway.kernels.codegen.numba_compiler import compiled_exactly, inlined
 
 Doubles = NDArray[np.float64]
 
+_ROWS_OF_LOGITS = 48
+"""Rows whose logits are computed together: they stay in the processor's caches until they are
+ranked."""
 SENTENCE_ENDED, NEEDS_ROOM, NOT_A_NUMBER = 0, 1, 2
 """The reasons to return: a sentence ended, or none is at work; the caches are full; a sum of
 probabilities is NaN."""
@@ -146,7 +149,8 @@ def search_until_end(
             room += copies
     rows, slots = np.empty(room, np.int64), np.empty(room, np.int64)
     x = np.empty((room, table.shape[1]), np.float32)
-    logits = np.empty((room, vocabulary), np.float32)
+    together = min(room, _ROWS_OF_LOGITS)
+    logits = np.empty((together, vocabulary), np.float32)
     width = 1 if greedy else min(2 * copies, vocabulary)
     values, pieces = np.empty((room, width), np.float32), np.empty((room, width), np.int64)
     sums, kept = np.empty(room, np.float32), np.empty(room, np.float32)
@@ -176,47 +180,49 @@ def search_until_end(
             piece = np.int64(ids[slot, row - slot * copies, step - 1]) if step else start
             for c in range(x.shape[1]):
                 x[i, c] = table[piece, c] * scale + positions[step, c]
-        embedded, logits_now = x[:count], logits[:count]
         call_at(
             decode_at,
             (
-                embedded, rows[:count], slots[:count], past_lengths, owners, source_lengths,
+                x[:count], rows[:count], slots[:count], past_lengths, owners, source_lengths,
                 first_caches, cache_addresses, *decoder,
             ),
         )  # fmt: skip
-        call_at(project_at, (embedded, output, False, logits_now))
-        if sharpen_at:
-            call_at(sharpen_at, (embedded, exact, exact_bias, margin, most, logits_now))
-        for i in range(count):
-            row, slot = rows[i], slots[i]
-            past_lengths[row] += 1
-            step = steps[slot]
-            # The only piece that may follow; -1 if several may.
-            forced[i] = end if step >= max_lengths[slot] else -1
-            if step < prefix_lengths[slot]:
-                forced[i] = prefixes[slot, step]
-            if repetition_penalty != np.float32(1.0):
-                _penalize(ids, slot, row - slot * copies, step, repetition_penalty, logits, i)
-            kept[i] = logits[i, max(forced[i], 0)]  # rules do not forbid the only choice
         simple = min_length == 0 and no_repeat_ngram == 0
-        first = 0
-        while first < count:
-            last, size = count, fixed
-            if not simple:
-                last, slot = first + 1, slots[first]
-                step, copy = steps[slot], rows[first] - slot * copies
-                if step < min_length:
-                    forbidden[size] = end
-                    size += 1
-                size = _forbid_repeats(ids, slot, copy, step, no_repeat_ngram, forbidden, size)
-            call_at(
-                best_at,
-                (
-                    logits[first:last], forbidden[:size],
-                    values[first:last], pieces[first:last], sums[first:last],
-                ),
-            )  # fmt: skip
-            first = last
+        for begin in range(0, count, together):
+            stop = min(begin + together, count)
+            embedded, logits_now = x[begin:stop], logits[: stop - begin]
+            call_at(project_at, (embedded, output, False, logits_now))
+            if sharpen_at:
+                call_at(sharpen_at, (embedded, exact, exact_bias, margin, most, logits_now))
+            for i in range(begin, stop):
+                row, slot = rows[i], slots[i]
+                past_lengths[row] += 1
+                step, at = steps[slot], i - begin
+                # The only piece that may follow; -1 if several may.
+                forced[i] = end if step >= max_lengths[slot] else -1
+                if step < prefix_lengths[slot]:
+                    forced[i] = prefixes[slot, step]
+                if repetition_penalty != np.float32(1.0):
+                    _penalize(ids, slot, row - slot * copies, step, repetition_penalty, logits, at)
+                kept[i] = logits[at, max(forced[i], 0)]  # rules do not forbid the only choice
+            first = begin
+            while first < stop:
+                last, size = stop, fixed
+                if not simple:
+                    last, slot = first + 1, slots[first]
+                    step, copy = steps[slot], rows[first] - slot * copies
+                    if step < min_length:
+                        forbidden[size] = end
+                        size += 1
+                    size = _forbid_repeats(ids, slot, copy, step, no_repeat_ngram, forbidden, size)
+                call_at(
+                    best_at,
+                    (
+                        logits[first - begin : last - begin], forbidden[:size],
+                        values[first:last], pieces[first:last], sums[first:last],
+                    ),
+                )  # fmt: skip
+                first = last
         for i in range(count):
             if math.isnan(sums[i]):
                 return NOT_A_NUMBER

@@ -257,8 +257,17 @@ class Code:
         return self.shuffle(a, b, lower) + self.shuffle(a, b, [place + size for place in lower])
 
     def largest(self, vector: Value) -> Value:
-        """Return the largest of all numbers."""
-        return self.call(f"llvm.vector.reduce.fmax.v{LANES}f32", FLOAT, vector, fast=True)
+        """Return the largest of all numbers.
+
+        LLVM's own reduction would compare one number after the other.
+        """
+        half = LANES
+        while half > 1:
+            half //= 2
+            lower, upper = self.part(vector, half, 0), self.part(vector, half, half)
+            name = f"llvm.maxnum.v{half}f32"
+            vector = self.call(name, ir.VectorType(FLOAT, half), lower, upper)
+        return self.value(self.builder.extract_element(vector.llvm, INT(0)))
 
     def exp(self, x: Value) -> Value:
         """Compute e^x for x <= 0, one float or a vector, within two units in the last place.
@@ -383,12 +392,12 @@ class FlatArray:
         quiet_nan = constant_of(SHORTS, 0x7FC0)
         return Value(self.builder, self.builder.select(nan, quiet_nan, upper.llvm))
 
-    def prefetch(self, index: Value) -> None:
-        """Load the cache line of a number before it is needed."""
+    def prefetch(self, index: Value, *, second_cache: bool = False) -> None:
+        """Load the cache line of a number before it is needed, past the first cache if asked."""
         place = self._place(index, ir.IntType(8))
         kind = ir.FunctionType(ir.VoidType(), [place.type, INT, INT, INT])
         function = cgutils.get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0")
-        self.builder.call(function, [place, INT(0), INT(3), INT(1)])
+        self.builder.call(function, [place, INT(0), INT(2 if second_cache else 3), INT(1)])
 
 
 def generated(result: types.Type) -> Callable[[Callable[..., Value | None]], Any]:
