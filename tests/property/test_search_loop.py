@@ -25,6 +25,7 @@ from headway.model.transformer import Transformer
 
 pytest.importorskip("numba")
 from headway.decoding.packed.search_loop import CompiledBatch
+from headway.kernels.search_loop import _ROWS_OF_LOGITS
 
 pytestmark = pytest.mark.skipif(not dispatch.has_numba(), reason="The loop is a compiled kernel.")
 
@@ -107,6 +108,21 @@ def test_a_wide_beam_and_caches_that_grow(build: Callable[..., Transformer]) -> 
     assert isinstance(batch, CompiledBatch)
     assert before < 140 < batch.state.owners.shape[1]
     assert loop == results_of(StepwiseBatch(engine, build_search(options), 1), requests, 1)
+
+
+def test_more_rows_than_have_their_logits_computed_together(
+    build: Callable[..., Transformer],
+) -> None:
+    engine = build_engine(build(5), "packed")
+    requests = [Request([5 + i % 7, 9, 3], 5, prefix=[8] * (i % 2)) for i in range(17)]
+    for options in (SearchOptions(3, repetition_penalty=1.3), SearchOptions(3, min_length=2)):
+        batch = build_batch(engine, options, 17)
+        assert isinstance(batch, CompiledBatch)
+        assert _ROWS_OF_LOGITS < 3 * 17
+
+        loop = results_of(batch, requests, 17)
+
+        assert loop == results_of(StepwiseBatch(engine, build_search(options), 1), requests, 1)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,10 @@ def _attend_in_vectors(
             for j in range(s, s + 4):
                 prefetch(values, places[j] * value_width + h * d_v)
             for j in range(s, min(s + 4, count)):
-                key, value = following[j] * key_width + h * d_k, following[j] * value_width + h * d_v
+                key, value = (
+                    following[j] * key_width + h * d_k,
+                    following[j] * value_width + h * d_v,
+                )
                 prefetch_all(keys, key, key + d_k)
                 prefetch_all(values, value, value + d_v)
     for h in range(num_heads):
@@ -169,9 +172,7 @@ def _scratch_for(num_heads: int, length: int) -> tuple[Floats, Ints, Ints]:
 
 
 @compiled
-def _place_past(
-    row: int, length: int, owners: NDArray[np.int32], room: int, places: Ints
-) -> None:
+def _place_past(row: int, length: int, owners: NDArray[np.int32], room: int, places: Ints) -> None:
     """Write the places of a row's past and, after it, that of its newest position."""
     for s in range(length):
         places[s] = owners[row, s] * room + s

@@ -97,19 +97,18 @@ def multiply_blocks(
     line = np.empty(share, y.dtype)
     blocks = weight.shape[0]
     together = max(_TOGETHER // (4 * size), 1)
-    groups = -(-count // _ROWS)
+    groups = max(-(-count // _ROWS), 1)
     for begin in range(0, blocks, together):
         end = min(begin + together, blocks)
-        # While the last rows are multiplied, the next blocks come into the second cache.
-        next_first, next_end = end * size, min(end + together, blocks) * size
-        share_of_next = -(-(next_end - next_first) // (_LINE * groups)) * _LINE
+        # The next blocks come into the second cache meanwhile, a part with each group of rows. All
+        # of them at once, with the only group, would delay it.
+        following, last_word = end * size, min(end + together, blocks) * size
+        part = -(-(last_word - following) // (_LINE * groups)) * _LINE
         for row in range(0, count, _ROWS):
             rows = min(count - row, _ROWS)
-            if groups > 1:
-                last = min(next_first + share_of_next, next_end)
-                if last > next_first:
-                    _prefetch(weight, next_first, last - next_first)
-                next_first = last
+            if groups > 1 and following < last_word:
+                _prefetch(weight, following, min(part, last_word - following))
+                following += part
             for block in range(begin, end):
                 # Not in a function: a call with this many arrays takes as long as a row.
                 at = block * size

@@ -6,13 +6,12 @@ because a huge page for each small array would waste most of it.
 """
 
 import contextlib
-import math
 import mmap
 import threading
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 _PAGE = 2**21
 _CHUNK = 8 * _PAGE  # that arrays share
@@ -44,28 +43,23 @@ def copy_to_huge_pages(array: NDArray[Any]) -> NDArray[Any]:
 
     Its memory is freed when no other array in its chunk is left either.
     """
-    copy = room_on_huge_pages(array.shape, array.dtype)
+    copy = _chunks.take(array.nbytes).view(array.dtype).reshape(array.shape)
     copy[:] = array
     return copy
 
 
-def room_on_huge_pages(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array with arbitrary content in the same kind of memory."""
-    dtype = np.dtype(dtype)
-    return _chunks.take(math.prod(shape) * dtype.itemsize).view(dtype).reshape(shape)
-
-
 def _chunk(size: int) -> NDArray[np.uint8]:
-    """Return memory that begins with a page, of this many bytes or more."""
+    """Return this many bytes, which begin with a page where there are huge pages."""
     if not hasattr(mmap, "MADV_HUGEPAGE"):  # absent on other systems than Linux
-        return _from(np.empty(size + _LINE, np.uint8), _LINE)
+        return _aligned(np.empty(size + _LINE, np.uint8), _LINE, size)
     # Private: by default, a forked process and its parent would see what the other writes.
     memory = mmap.mmap(-1, size + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with contextlib.suppress(OSError):  # a system without huge pages
         memory.madvise(mmap.MADV_HUGEPAGE)
-    return _from(np.frombuffer(memory, np.uint8), _PAGE)
+    return _aligned(np.frombuffer(memory, np.uint8), _PAGE, size)
 
 
-def _from(memory: NDArray[np.uint8], unit: int) -> NDArray[np.uint8]:
-    """Return the memory from the first multiple of `unit` bytes on."""
-    return memory[-memory.ctypes.data % unit :]
+def _aligned(memory: NDArray[np.uint8], unit: int, size: int) -> NDArray[np.uint8]:
+    """Return `size` bytes of the memory that begin at a multiple of `unit`."""
+    begin = -memory.ctypes.data % unit
+    return memory[begin : begin + size]

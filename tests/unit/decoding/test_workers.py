@@ -1,5 +1,6 @@
 """Several workers find what one finds; errors in a worker reach the caller."""
 
+import math
 import threading
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -7,6 +8,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headway.decoding import workers
 from headway.decoding.build_engine import EngineName, build_engine
@@ -14,7 +17,7 @@ from headway.decoding.build_search import build_batch
 from headway.decoding.engine import Batch
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.workers import run_in_parallel, search_with_workers
+from headway.decoding.workers import even_slots, run_in_parallel, search_with_workers
 from headway.errors import DataError
 from headway.model.transformer import Transformer
 from headway.runtime.openmp import parallel_region
@@ -54,6 +57,20 @@ def test_a_worker_has_no_more_slots_than_its_share(
     list(search_with_workers(make_batch, requests, workers=4, slots=20))
     assert {slots for _, slots in seen} == {3}
     assert sum(count for count, _ in seen) == 12
+
+
+@given(requests=st.integers(1, 999), workers=st.integers(2, 9), most=st.integers(1, 128))
+def test_full_batches_give_each_worker_as_many(requests: int, workers: int, most: int) -> None:
+    slots = even_slots(requests, workers, most)
+
+    rounds = math.ceil(requests / (workers * most))  # of the largest batches
+    assert math.ceil(requests / (workers * slots)) == rounds
+    assert slots == min(s for s in range(1, most + 1) if workers * s * rounds >= requests)
+
+
+def test_one_worker_has_the_most_slots_or_one_for_each_request() -> None:
+    assert even_slots(300, 1, 128) == 128
+    assert even_slots(7, 1, 128) == 7
 
 
 def test_each_worker_computes_with_one_thread_and_without_gradients() -> None:

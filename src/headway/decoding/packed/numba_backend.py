@@ -437,10 +437,6 @@ class NumbaBackend:
 
     def empty(self, *shape: int) -> Kept:
         """Return an array for a cache; memory is allocated when it is first written."""
-        import os
-        if shape[1] == 33 and os.environ.get("HUGE"):
-            from headway.runtime.huge_pages import room_on_huge_pages
-            return room_on_huge_pages(shape, self.cache_dtype)
         return sparse(shape, self.cache_dtype)
 
     def cells(self, *shape: int) -> Floats:
