@@ -116,5 +116,5 @@ def prefetch(code: Code, numbers: FlatArray, place: Value) -> None:
 @generated(types.void)
 def prefetch_all(code: Code, numbers: FlatArray, first: Value, last: Value) -> None:
     """Load every cache line from number `first` to before `last`, one at least."""
-    step = 8 * _CACHE_LINE // numbers.kind.dtype.bitwidth
+    step = _CACHE_LINE // (2 if numbers.kind.dtype == types.uint16 else 4)
     code.repeat(last - first, step, lambda index: numbers.prefetch(first + index))
