@@ -6,9 +6,9 @@ do not depend on the rows of other sentences; only `shortlist_rows` takes two ro
 together.
 
 - `dispatch` chooses the implementation of each operation on this machine, and says why.
-- `codegen/` generates code: `numba_compiler` (with `compile_notice`), `vectors` for inner loops,
-  `parallel`, `amx`, `bfloat16`, and `addresses` and `calls` by address. `arrays` and `threads`
-  serve all kernels.
+- `codegen/` generates code: `numba_compiler` (with `compile_notice`), `together` for several
+  processes, `vectors` for inner loops, `parallel`, `amx`, `bfloat16`, and `addresses` and `calls`
+  by address. `arrays` and `threads` serve all kernels.
 - Products: `linear` (rows times weights of any kind), `float_linear`, `quantized_linear`,
   `packing` (words of 32 bits), `linear_blocks` and, on AMX, `linear_amx`; for gradients
   `weight_gradient`, `weight_gradient_amx` and `input_gradient`; `row_buckets` for oneDNN.

@@ -19,7 +19,7 @@ from headway.kernels.attention_vectors import (
     weigh_thirty_two,
 )
 from headway.kernels.codegen.bfloat16 import read, write
-from headway.kernels.codegen.calls import address_of, call_at
+from headway.kernels.codegen.calls import Form, call_at, form
 from headway.kernels.codegen.numba_compiler import compiled, inlined
 from headway.kernels.codegen.vectors import LANES
 
@@ -30,19 +30,32 @@ def attend_at(keys: Numbers, values: Numbers, num_heads: int) -> int:
     keys: (…, H * d_k), float32 or bfloat16. values: (…, H * d_v), likewise. The address is an
     argument of the kernels below, so that it is compiled once for all, and only in one form.
     """
+    return _address_of_attend(*_kind(keys, values, num_heads))
+
+
+def attention_for(keys: Numbers, values: Numbers, num_heads: int) -> Form:
+    """Return the kernel whose address `attend_at` returns."""
+    return _attend(*_kind(keys, values, num_heads))
+
+
+def _kind(keys: Numbers, values: Numbers, num_heads: int) -> tuple[bool, np.dtype[Any]]:
     d_k, d_v = keys.shape[-1] // num_heads, values.shape[-1] // num_heads
-    return _address_of_attend(d_k % LANES == 0 and d_v % LANES == 0, keys.dtype)
+    return d_k % LANES == 0 and d_v % LANES == 0, keys.dtype
 
 
 @functools.cache
 def _address_of_attend(in_vectors: bool, dtype: np.dtype[Any]) -> int:
+    return _attend(in_vectors, dtype).address
+
+
+def _attend(in_vectors: bool, dtype: np.dtype[Any]) -> Form:
     rows, kept, places = (
         np.empty((1, 1), np.float32),
         np.empty((1, 1), dtype),
         np.empty(1, np.int64),
     )
     attend = _attend_in_vectors if in_vectors else _attend_in_numbers
-    return address_of(attend, rows, 0, kept, kept, places, 0, places, 0, 1, rows, rows)
+    return form(attend, rows, 0, kept, kept, places, 0, places, 0, 1, rows, rows)
 
 
 @compiled

@@ -122,7 +122,11 @@ def has_avx512() -> bool:
 @functools.cache
 def has_vnni() -> bool:
     """Return True if one instruction sums four products of bytes in 32 bits."""
-    return _compiles_for("avx512vnni" if has_avx512() else "avxvnni")
+    if not has_numba():
+        return False
+    from headway.kernels.codegen import numba_compiler
+
+    return numba_compiler.has_vnni()
 
 
 @functools.cache

@@ -17,9 +17,8 @@ from numba import types
 from numba.core.errors import TypingError
 from numpy.typing import NDArray
 
-from headway.kernels import dispatch
 from headway.kernels.arrays import Floats, Words
-from headway.kernels.codegen.numba_compiler import compiled
+from headway.kernels.codegen.numba_compiler import compiled, has_avx512, has_vnni
 from headway.kernels.codegen.vectors import (
     FLOAT,
     INT,
@@ -35,7 +34,7 @@ from headway.runtime.huge_pages import copy_to_huge_pages
 
 # The sums of some rows, with the weights of a word and an input, fit into the registers: 32 of 16
 # numbers with AVX-512, 16 of 8 with AVX, 32 of 4 on ARM.
-_LANES, _VECTORS = (16, 4) if dispatch.has_avx512() else (8, 2)
+_LANES, _VECTORS = (16, 4) if has_avx512() else (8, 2)
 OUTPUTS = _LANES * _VECTORS  # of a block
 _ROWS = 6  # rows that are multiplied with a block at a time, at most
 # Bytes of the blocks that some rows are multiplied with before the next rows are: they stay in the
@@ -52,7 +51,7 @@ _TWOS_OF_BYTES, _TWOS_OF_SHORTS = (
     if _LANES == 16
     else ("llvm.x86.avx2.pmadd.ub.sw", "llvm.x86.avx2.pmadd.wd")
 )
-LARGEST_BYTE, WORDS_AT_ONCE = (255, 1) if dispatch.has_vnni() else (159, 4)
+LARGEST_BYTE, WORDS_AT_ONCE = (255, 1) if has_vnni() else (159, 4)
 """The largest unsigned byte to multiply, and words whose products are summed at a time.
 
 Without VNNI in 16 bits: the more bits rows have, the fewer weights have; see benchmarks/log/041.
@@ -160,7 +159,7 @@ def _instruction(kind: types.Type) -> tuple[int, AddProducts]:
     if kind == types.uint32:
         return 1, _add_pairs
     if kind == types.int32:
-        return WORDS_AT_ONCE, _add_fours if dispatch.has_vnni() else _add_twos
+        return WORDS_AT_ONCE, _add_fours if has_vnni() else _add_twos
     return 1, _add_floats
 
 

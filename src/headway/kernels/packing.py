@@ -9,14 +9,14 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from headway.kernels import dispatch, linear_amx, linear_blocks
+from headway.kernels import linear_amx, linear_blocks
 from headway.kernels.codegen.amx import DEEP
-from headway.kernels.codegen.numba_compiler import compiled
+from headway.kernels.codegen.numba_compiler import compiled, has_amx
 
 _OUTPUTS, _ROWS, _WORDS = (
-    (linear_amx.OUTPUTS, DEEP, DEEP) if dispatch.has_amx() else (linear_blocks.OUTPUTS, 1, 1)
+    (linear_amx.OUTPUTS, DEEP, DEEP) if has_amx() else (linear_blocks.OUTPUTS, 1, 1)
 )
-multiply = linear_amx.multiply_blocks if dispatch.has_amx() else linear_blocks.multiply_blocks
+multiply = linear_amx.multiply_blocks if has_amx() else linear_blocks.multiply_blocks
 """Multiplies rows, in memory for `rows_for`, with weights of `in_blocks`."""
 
 

@@ -5,12 +5,13 @@ A choice that depends on one is then the same in every run, however busy the mac
 
 import contextlib
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from headway.home import cache_folder
 from headway.runtime.atomic_files import write_atomically
-from headway.runtime.locks import lock_file
+from headway.runtime.locks import one_process_at_a_time
 
 
 def measured_once(key: str, known: Collection[str], measure: Callable[[], str]) -> str:
@@ -29,15 +30,12 @@ def measured_once(key: str, known: Collection[str], measure: Callable[[], str]) 
     return result
 
 
-@contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    """Run the block in one process at a time, where a file can be locked."""
-    with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError, RuntimeError):
-            _file().parent.mkdir(parents=True, exist_ok=True)
-            lock = stack.enter_context(open(_file().with_name("precision.lock"), "a"))
-            lock_file(lock, wait=True)
-        yield
+def _alone() -> AbstractContextManager[None]:
+    """Run a block in one process at a time, where a file can be locked."""
+    try:
+        return one_process_at_a_time(_file().with_name("precision.lock"))
+    except RuntimeError:  # no home
+        return contextlib.nullcontext()
 
 
 def _file() -> Path:

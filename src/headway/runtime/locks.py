@@ -33,6 +33,19 @@ def lock_file(file: IO[Any], *, wait: bool) -> None:
 
 
 @contextlib.contextmanager
+def one_process_at_a_time(path: Path) -> Iterator[None]:
+    """Run the block in one process, or thread, at a time; the others wait.
+
+    path: of a file for this purpose, made here. Where it cannot be made or locked, none waits.
+    """
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lock_file(stack.enter_context(open(path, "a")), wait=True)
+        yield
+
+
+@contextlib.contextmanager
 def locked_folder(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder in the block; wait while another process has it.
 

@@ -107,11 +107,15 @@ class Backend(Protocol):
         ...
 
     def search_loop(
-        self, embedding: Any, decoder: "WholeDecoder | None", output: Linear
+        self,
+        embedding: Any,
+        decoder: "WholeDecoder | None",
+        output: Linear,
+        encoder: "WholeEncoder | None",
     ) -> "SearchLoop | None":
         """Return the loop of greedy and beam search as one call; None if not supported.
 
-        embedding: of the target.
+        embedding: of the target. encoder: its kernels are compiled with those of the loop.
         """
         ...
 

@@ -82,7 +82,7 @@ class PackedEngine:
             self.source_embedding, self.encoder, self.memory_projection
         )
         self.search_loop = backend.search_loop(
-            self.target_embedding, self.whole_decoder, self.output_projection
+            self.target_embedding, self.whole_decoder, self.output_projection, self.whole_encoder
         )
         self.past_heads = [
             heads_of(layer.self_attention) for layer in layers if isinstance(layer, DecoderLayer)

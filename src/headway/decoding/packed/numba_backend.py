@@ -51,7 +51,7 @@ from headway.kernels import (
     recurrence_step,
 )
 from headway.kernels.codegen.addresses import addresses_of
-from headway.kernels.codegen.calls import address_of
+from headway.kernels.codegen.calls import Form, form
 from headway.kernels.dispatch import Precision
 from headway.kernels.float_linear import in_float_blocks, in_pair_blocks
 from headway.kernels.linear_blocks import LARGEST_BYTE
@@ -215,39 +215,34 @@ class FusedDecoder:
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
         """The arguments of `decode_rows` that are the same at every step; compiles its callees."""
+        return self.with_calls(_addresses_of_code(self.callees()))
+
+    def with_calls(self, calls: Ints) -> tuple[Any, ...]:
+        """Return these arguments with the addresses of kernels."""
         return (
-            self.weights, self.weight_addresses, self._calls(), self.num_heads, self.d_ff,
+            self.weights, self.weight_addresses, calls, self.num_heads, self.d_ff,
             self.gammas, self.betas, self.epsilon, self.pre, self.recurrent,
         )  # fmt: skip
 
-    def _calls(self) -> Ints:
-        """Return the addresses of kernels for `decode_rows`."""
+    def callees(self) -> list[Form]:
+        """Return the kernels whose addresses `decode_rows` takes, in its order."""
         rows, ints = np.empty((1, 1), np.float32), np.empty(1, np.int64)
         owners, cache = np.empty((1, 1), np.int32), np.empty((1, 1, 1), self.cache_dtype)
         *single, first, second = self.first_weights
-        attend = _attend_at(self.heads, self.cache_dtype)
         if self.recurrent:
             cells = np.empty((1, 1, 1), np.float32)
-            past = address_of(recurrence_step.recur, rows, ints, ints, owners, cells, rows)
+            past = form(recurrence_step.recur, rows, ints, ints, owners, cells, rows)
         else:
-            kept = rows, ints, ints, owners, cache, cache, attend, self.num_heads, rows
-            past = address_of(attention_step.attend_to_past, *kept)
-        memory = rows, ints, ints, cache, cache, attend, self.num_heads, rows
-        return np.array(
-            [
-                *(
-                    address_of(linear.product_with(weight), rows, weight, False, rows)
-                    for weight in single
-                ),
-                address_of(
-                    linear.network_with(first, second), rows, first, second, self.d_ff, rows
-                ),
-                past,
-                address_of(attention_step.attend_to_memory, *memory),
-                attend,
-            ],
-            np.int64,
-        )
+            kept = rows, ints, ints, owners, cache, cache, 0, self.num_heads, rows
+            past = form(attention_step.attend_to_past, *kept)
+        memory = rows, ints, ints, cache, cache, 0, self.num_heads, rows
+        return [
+            *(form(linear.product_with(weight), rows, weight, False, rows) for weight in single),
+            form(linear.network_with(first, second), rows, first, second, self.d_ff, rows),
+            past,
+            form(attention_step.attend_to_memory, *memory),
+            _attention(self.heads, self.cache_dtype),
+        ]
 
 
 def caches_of(state: PackedState) -> tuple[tuple[Kept, Kept, Kept, Kept], Ints]:
@@ -293,44 +288,64 @@ class FusedEncoder:
 
     def __call__(self, ids: Ints, starts: Ints) -> Floats:
         """Compute the keys and values of all decoder layers, (N,) -> (N, width)."""
-        heads = self.heads
-        positions = self.embedding.positions_to(int((starts[1:] - starts[:-1]).max()))
+        longest = int((starts[1:] - starts[:-1]).max())
         keys_values = np.empty((len(ids), self.memory.num_outputs), np.float32)
         known = encoder_pass.encode_rows(
-            ids, starts, self.embedding.table, np.float32(self.embedding.scale), positions,
-            self.weights, self.weight_addresses, self._calls,
-            heads.num_heads, heads.num_heads * heads.d_k, heads.num_heads * heads.d_v, self.d_ff,
-            self.gammas, self.betas, self.epsilon, self.pre, keys_values,
-        )  # fmt: skip
+            *self._arguments(ids, starts, longest, self._calls, keys_values)
+        )
         if not known:
             raise self.embedding.unknown(ids)
         return keys_values
 
+    def _arguments(
+        self, ids: Ints, starts: Ints, longest: int, calls: Ints, keys_values: Floats
+    ) -> tuple[Any, ...]:
+        """Return the arguments of `encode_rows` for sentences of at most `longest` pieces."""
+        heads = self.heads
+        return (
+            ids, starts, self.embedding.table, np.float32(self.embedding.scale),
+            self.embedding.positions_to(longest), self.weights, self.weight_addresses, calls,
+            heads.num_heads, heads.num_heads * heads.d_k, heads.num_heads * heads.d_v, self.d_ff,
+            self.gammas, self.betas, self.epsilon, self.pre, keys_values,
+        )  # fmt: skip
+
+    def kernels(self) -> list[Form]:
+        """Return the kernels that encoding calls, from Python and by address."""
+        ints, rows = np.empty(1, np.int64), np.empty((1, 1), np.float32)
+        arguments = self._arguments(ints, ints, 1, ints, rows)
+        return [form(encoder_pass.encode_rows, *arguments), *self.callees()]
+
     @cached_property
     def _calls(self) -> Ints:
-        """The addresses of kernels for `encode_rows`, which are compiled at the first sentence."""
+        """The addresses of kernels, which are compiled at the first sentence."""
+        return _addresses_of_code(self.callees())
+
+    def callees(self) -> list[Form]:
+        """Return the kernels whose addresses `encode_rows` takes, in its order."""
         w_qkv, w_o, w_1, w_2, memory = self.first_weights
         rows, starts, vector = np.empty((1, 1), np.float32), np.empty(1, np.int64), self.gammas[0]
-        products = [
-            address_of(linear.product_with(weight), rows, weight, False, rows)
-            for weight in (w_qkv, w_o, memory)
+        return [
+            *(
+                form(linear.product_with(weight), rows, weight, False, rows)
+                for weight in (w_qkv, w_o, memory)
+            ),
+            form(linear.network_with(w_1, w_2), rows, w_1, w_2, self.d_ff, rows),
+            form(attention_step.attend_to_source, rows, starts, rows, rows, 0, 1, rows),
+            form(decoder_step.add_norm, rows, rows, vector, vector, self.epsilon, rows, rows),
+            _attention(self.heads, np.float32),
         ]
-        network = address_of(linear.network_with(w_1, w_2), rows, w_1, w_2, self.d_ff, rows)
-        attend = _attend_at(self.heads, np.float32)
-        source = rows, starts, rows, rows, attend, 1, rows
-        to_source = address_of(attention_step.attend_to_source, *source)
-        add_norm = address_of(
-            decoder_step.add_norm, rows, rows, vector, vector, self.epsilon, rows, rows
-        )
-        return np.array([*products, network, to_source, add_norm, attend], np.int64)
 
 
-def _attend_at(heads: Heads, dtype: Any) -> int:
-    """Return the address of equation 1 for these heads, keys and values in this type."""
+def _addresses_of_code(callees: Sequence[Form]) -> Ints:
+    return np.array([callee.address for callee in callees], np.int64)
+
+
+def _attention(heads: Heads, dtype: Any) -> Form:
+    """Return the form of equation 1 for these heads, keys and values in this type."""
     count = heads.num_heads
     keys: Kept = np.empty((0, count * heads.d_k), dtype)
     values: Kept = np.empty((0, count * heads.d_v), dtype)
-    return attention_step.attend_at(keys, values, count)
+    return attention_step.attention_for(keys, values, count)
 
 
 def _whole_stack(stack: Stack, products: list[list[Any]]) -> dispatch.Choice:
@@ -508,7 +523,11 @@ class NumbaBackend:
         return FusedEncoder(embedding, encoder, memory)
 
     def search_loop(
-        self, embedding: PackedEmbedding, decoder: WholeDecoder | None, output: Linear
+        self,
+        embedding: PackedEmbedding,
+        decoder: WholeDecoder | None,
+        output: Linear,
+        encoder: WholeEncoder | None,
     ) -> SearchLoop | None:
         """Return the loop if `dispatch.search_loop` chooses it."""
         product = output.rough if isinstance(output, SharpLoop) else output
@@ -522,9 +541,10 @@ class NumbaBackend:
             return None
         assert isinstance(decoder, FusedDecoder)
         assert isinstance(output, LoopProduct | SharpLoop)
+        assert encoder is None or isinstance(encoder, FusedEncoder)
         from headway.decoding.packed.search_loop import CompiledLoop
 
-        return CompiledLoop(embedding, decoder, output)
+        return CompiledLoop(embedding, decoder, output, encoder)
 
     def norm(self, module: nn.LayerNorm) -> _Norm:
         """Extract the vectors of the module."""

@@ -15,6 +15,7 @@ from headway.decoding.options import LengthForm, SearchOptions, length_penalty
 from headway.decoding.packed.layers import PackedEmbedding
 from headway.decoding.packed.numba_backend import (
     FusedDecoder,
+    FusedEncoder,
     LoopProduct,
     SharpLoop,
     caches_of,
@@ -23,7 +24,9 @@ from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.torch_backend import SHARP_PIECES
 from headway.decoding.request import Request
 from headway.kernels import search_loop as kernel
-from headway.kernels.codegen.calls import address_of
+from headway.kernels.attention_step import keep_memory
+from headway.kernels.codegen.calls import Form, form
+from headway.kernels.codegen.together import compile_together
 from headway.kernels.decoder_step import decode_rows
 from headway.kernels.linear import product_with
 from headway.kernels.top_k import best_pieces, sharpen
@@ -35,9 +38,16 @@ class CompiledLoop:
     """The parts of a packed engine that the loop needs."""
 
     def __init__(
-        self, embedding: PackedEmbedding, decoder: FusedDecoder, output: LoopProduct | SharpLoop
+        self,
+        embedding: PackedEmbedding,
+        decoder: FusedDecoder,
+        output: LoopProduct | SharpLoop,
+        encoder: FusedEncoder | None,
     ) -> None:
-        """Use the target embedding, the decoder and the projection to the vocabulary."""
+        """Use the target embedding, the decoder and the projection to the vocabulary.
+
+        encoder: of the same model, to compile its kernels with those of the loop.
+        """
         self.embedding, self.decoder = embedding, decoder
         product = output.rough if isinstance(output, SharpLoop) else output
         assert isinstance(product, LoopProduct)
@@ -45,12 +55,18 @@ class CompiledLoop:
         self.vocabulary = product.num_outputs
         self.output = (self.weight.view(np.int32), self.vocabulary, *_exact(output))
         self.calls: kernel.Calls | None = None
+        self.encoder = encoder
+        self.is_compiled = False
 
     def batch(
         self, engine: Engine[PackedState], options: SearchOptions, slots: int
     ) -> "CompiledBatch":
-        """Make a batch of the engine that has these parts."""
-        return CompiledBatch(self, engine, options, slots)
+        """Make a batch of the engine that has these parts; compile what it calls."""
+        batch = CompiledBatch(self, engine, options, slots)
+        if not self.is_compiled:
+            compile_together(self.kernels(batch))
+            self.is_compiled = True
+        return batch
 
     def run(
         self,
@@ -64,12 +80,50 @@ class CompiledLoop:
 
         longest: the most positions that a translation at work can have.
         """
+        model = self._model(longest, self.decoder.arguments)
+        caches = _caches(state)
+        self.calls = self.calls or kernel.Calls(
+            *(callee.address if callee else 0 for callee in self._callees(model, caches))
+        )
+        return kernel.search_until_end(model, self.calls, caches, sentences, finished, settings)
+
+    def kernels(self, batch: "CompiledBatch") -> list[Form]:
+        """Return the kernels for a batch, roughly in the order of the time to compile them."""
+        ints, rows = np.empty(1, np.int64), np.empty((1, 1), np.float32)
+        model = self._model(1, self.decoder.with_calls(ints))
+        caches, calls = _caches(batch.state), kernel.Calls(0, 0, 0, 0)
+        tuples = model, calls, caches, batch.sentences, batch.finished, batch.settings
+        forms = [
+            form(kernel.search_until_end, *tuples),
+            *self.decoder.callees(),
+            *filter(None, self._callees(model, caches)),
+            *(self.encoder.kernels() if self.encoder else ()),
+            form(keep_memory, rows, 0, ints, ints, batch.state.memory[0].keys),
+        ]
+        return list(dict.fromkeys(forms))
+
+    def _model(self, longest: int, decoder: tuple[Any, ...]) -> kernel.Model:
         positions = self.embedding.positions_to(longest)
         table, scale = self.embedding.table, np.float32(self.embedding.scale)
-        model = kernel.Model(table, scale, positions, self.decoder.arguments, *self.output)
-        caches = kernel.Caches(state.lengths, state.owners, state.source_lengths, *caches_of(state))
-        self.calls = self.calls or _calls(model, caches, self.weight)
-        return kernel.search_until_end(model, self.calls, caches, sentences, finished, settings)
+        return kernel.Model(table, scale, positions, decoder, *self.output)
+
+    def _callees(self, model: kernel.Model, caches: kernel.Caches) -> list[Form | None]:
+        """Return the kernels of `Calls`; None if the loop does without."""
+        rows, numbers = np.zeros(1, np.int64), np.zeros((1, 1), np.float32)
+        sharp = model.exact_output, model.exact_bias, model.margin, model.most
+        return [
+            form(
+                decode_rows, numbers, rows, rows, caches.lengths, caches.owners,
+                caches.source_lengths, caches.first, caches.addresses, *model.decoder,
+            ),
+            form(product_with(self.weight), numbers, self.weight, False, numbers),
+            form(sharpen, numbers, *sharp, numbers) if model.most else None,
+            form(best_pieces, numbers, rows, numbers, rows[:, None], numbers[0]),
+        ]  # fmt: skip
+
+
+def _caches(state: PackedState) -> kernel.Caches:
+    return kernel.Caches(state.lengths, state.owners, state.source_lengths, *caches_of(state))
 
 
 class CompiledBatch:
@@ -196,21 +250,3 @@ def _exact(output: LoopProduct | SharpLoop) -> tuple[NDArray[Any], NDArray[Any],
     if isinstance(output, SharpLoop):
         return output.weight, output.bias, output.margin, SHARP_PIECES
     return np.empty((0, 0), np.float32), np.empty(0, np.float32), np.float32(0), 0
-
-
-def _calls(model: kernel.Model, caches: kernel.Caches, weight: NDArray[Any]) -> kernel.Calls:
-    """Return the addresses of the kernels for these types, compiled.
-
-    weight: of the projection to the vocabulary, in its own type.
-    """
-    rows, numbers = np.zeros(1, np.int64), np.zeros((1, 1), np.float32)
-    sharp = model.exact_output, model.exact_bias, model.margin, model.most
-    return kernel.Calls(
-        address_of(
-            decode_rows, numbers, rows, rows, caches.lengths, caches.owners,
-            caches.source_lengths, caches.first, caches.addresses, *model.decoder,
-        ),
-        address_of(product_with(weight), numbers, weight, False, numbers),
-        address_of(sharpen, numbers, *sharp, numbers) if model.most else 0,
-        address_of(best_pieces, numbers, rows, numbers, rows[:, None], numbers[0]),
-    )  # fmt: skip

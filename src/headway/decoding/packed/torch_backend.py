@@ -196,7 +196,9 @@ class TorchBackend:
     def fuse_encoder(self, embedding: object, encoder: object, memory: object) -> None:
         """Return None, as `fuse` does."""
 
-    def search_loop(self, embedding: object, decoder: object, output: object) -> None:
+    def search_loop(
+        self, embedding: object, decoder: object, output: object, encoder: object
+    ) -> None:
         """Return None: there is no loop without compiled kernels."""
 
     def norm(self, module: nn.LayerNorm) -> nn.LayerNorm:

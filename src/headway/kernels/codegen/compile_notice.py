@@ -18,6 +18,13 @@ def tell_of_compiling(tell: Callable[[str], object] | None) -> None:
     _tell = tell
 
 
+def give_notice() -> None:
+    """Say that kernels are compiled, unless it was said before, or no program has asked."""
+    if _tell is not None:
+        _tell(_MESSAGE)
+        tell_of_compiling(None)
+
+
 class Patience:
     """Adds up the time of compiling functions, which may compile their callees meanwhile."""
 
@@ -32,9 +39,8 @@ class Patience:
         if not self.depth:
             self.began = now
         self.depth += 1
-        if _tell is not None and self.taken + now - self.began > _MOMENT:
-            _tell(_MESSAGE)
-            tell_of_compiling(None)
+        if self.taken + now - self.began > _MOMENT:
+            give_notice()
 
     def end(self) -> None:
         """Record the end of a compilation."""

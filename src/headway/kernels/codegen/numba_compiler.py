@@ -28,6 +28,7 @@ from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import IRLegalization
 
 from headway.kernels.codegen.compile_notice import Patience
+from headway.runtime.locks import one_process_at_a_time
 from headway.runtime.processor import request_tiles
 
 if getattr(config, "DISABLE_JIT", 0):  # Python cannot run the kernels' operations
@@ -79,6 +80,16 @@ def host_has(feature: str) -> bool:
     if any(_NAMED):
         return False  # the user wants code for another processor
     return f"+{feature}" in get_host_cpu_features().split(",")
+
+
+def has_avx512() -> bool:
+    """Return True if kernels may use 32 registers of 16 float32 numbers."""
+    return host_has("avx512f")
+
+
+def has_vnni() -> bool:
+    """Return True if one instruction sums four products of bytes in 32 bits."""
+    return host_has("avx512vnni" if has_avx512() else "avxvnni")
 
 
 @functools.cache
@@ -174,6 +185,19 @@ def kept_in(dispatcher: Any) -> Path | None:
     return Path(cache.cache_path) if isinstance(cache, _Kept) else None
 
 
+def folder_to_keep(dispatcher: Any) -> Path | None:
+    """Return the folder that takes more machine code of a function; None if there is none."""
+    cache = dispatcher._cache
+    only_read = isinstance(cache, _Kept) and isinstance(cache._impl.locator, _Installed)
+    return None if only_read else kept_in(dispatcher)
+
+
+def is_kept(dispatcher: Any, kinds: tuple[Any, ...]) -> bool:
+    """Return True if a folder has a function's machine code for arguments of these types."""
+    cache = dispatcher._cache
+    return isinstance(cache, _Kept) and cache.has(kinds, dispatcher.targetctx.codegen())
+
+
 class _Installed(_IN_TREE):
     """The package's folder where it cannot be written, with code that another user compiled."""
 
@@ -209,6 +233,18 @@ class _Kept(FunctionCache):
         # callees. A Numba that keeps its stamp elsewhere would do so again; a test would show it.
         with contextlib.suppress(AttributeError):
             self._cache_file._source_stamp = _SOURCES
+
+    def has(self, kinds: tuple[Any, ...], codegen: Any) -> bool:
+        """Return True if there is machine code for arguments of these types."""
+        index: dict[Any, str] = {}
+        with self._guard_against_spurious_io_errors():
+            index = self._cache_file._load_index()
+        return self._index_key(kinds, codegen) in index
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write machine code; one process at a time, because it numbers the files of a function."""
+        with one_process_at_a_time(Path(self.cache_path) / "saving.lock"):
+            super().save_overload(sig, data)
 
     @contextlib.contextmanager
     def _guard_against_spurious_io_errors(self) -> Iterator[None]:

@@ -8,8 +8,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from headway.kernels import LANES, dispatch, threads
-from headway.kernels.arrays import array
 from headway.model.probe import listening
+from headway.training.accelerated.arrays import array
 from headway.training.accelerated.linear import Project
 from headway.training.accelerated.no_double_backward import first_derivatives_only
 

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from headway.errors import ConfigError
 from headway.kernels import dispatch, threads
-from headway.kernels.arrays import array
 from headway.kernels.row_buckets import few_counts
+from headway.training.accelerated.arrays import array
 from headway.training.accelerated.linear_gradients import add_weight_gradient
 from headway.training.accelerated.no_double_backward import first_derivatives_only
 from headway.training.loss import LossSums, check_padding, check_rows, sum_dtype

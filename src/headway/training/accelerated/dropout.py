@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headway.kernels import dispatch, threads
-from headway.kernels.arrays import array
 from headway.kernels.splitmix import GAMMA, LAST_SHIFT, MIXING
 from headway.model.checks import check_dropout
+from headway.training.accelerated.arrays import array
 
 _of_thread = threading.local()
 

@@ -14,9 +14,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headway.kernels import dispatch, threads
-from headway.kernels.arrays import array
 from headway.kernels.row_buckets import filled_up
 from headway.model.customized import is_customized
+from headway.training.accelerated.arrays import array
 from headway.training.accelerated.linear_gradients import input_gradient, weight_gradient
 from headway.training.accelerated.no_double_backward import first_derivatives_only
 

@@ -10,8 +10,8 @@ from jaxtyping import Float, UInt32
 from torch import Tensor
 
 from headway.kernels import COLUMNS, dispatch, threads
-from headway.kernels.arrays import array
 from headway.kernels.row_buckets import filled_up
+from headway.training.accelerated.arrays import array
 
 
 def weight_gradient(

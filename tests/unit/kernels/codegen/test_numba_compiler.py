@@ -6,7 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -120,6 +123,43 @@ def test_a_damaged_file_or_a_full_disk_is_no_machine_code_and_is_mended(tmp_path
             path.write_bytes(path.read_bytes()[:size])
         assert run_program(tmp_path) == ["6", "0"], (kind, size)
         assert run_program(tmp_path) == ["6", "1"], (kind, size)
+
+
+def test_two_that_write_at_once_number_their_files_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import numba
+    from numba.core.caching import IndexDataCacheFile
+
+    from headway.kernels.codegen import numba_compiler
+
+    (tmp_path / "tripling.py").write_text("def triple(x):\n    return 3 * x\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    triple = importlib.import_module("tripling").triple
+    save_index = IndexDataCacheFile._save_index
+
+    def save_late(file: IndexDataCacheFile, overloads: dict[object, str]) -> None:
+        time.sleep(0.05)  # between reading the index and writing it
+        save_index(file, overloads)
+
+    monkeypatch.setattr(IndexDataCacheFile, "_save_index", save_late)
+    codes: list[Any] = [numba_compiler.compiled(triple) for _ in range(2)]
+    kinds = [(numba.int64,), (numba.float64,)]
+    for code, kind in zip(codes, kinds, strict=True):
+        code.compile(kind)
+    codes[0]._cache.flush()  # to write both again, at once
+    writers = [
+        threading.Thread(target=code._cache.save_overload, args=[kind, code.overloads[kind]])
+        for kind, code in zip(kinds, codes, strict=True)
+    ]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+
+    index = codes[0]._cache._cache_file._load_index()
+    assert {key[0] for key in index} == set(kinds)
+    assert len(set(index.values())) == 2
 
 
 def test_code_is_read_from_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
