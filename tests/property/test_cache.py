@@ -24,6 +24,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "post": {},
     "pre": {"norm_position": "pre"},
     "ssru": {"decoder_past": "ssru"},
+    "ssru, zeros": {"decoder_past": "ssru", "zero_id": 2},
     "halved": {"sinusoid_layout": "halved"},
     "learned": {"positions": "learned", "max_positions": 9},
     "gated": {"activation": "swiglu", "attention_bias": False},

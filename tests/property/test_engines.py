@@ -38,6 +38,7 @@ VARIANTS = st.fixed_dictionaries(
         "feed_forward_bias": st.booleans(),
         "output_bias": st.booleans(),
         "decoder_past": st.sampled_from(["self_attention", "ssru"]),
+        "zero_id": st.sampled_from([None, 2]),
         "shared_embeddings": st.sampled_from(["all", "target", "none"]),
         "scale_embeddings": st.booleans(),
         "positions": st.sampled_from(["sinusoidal", "learned"]),

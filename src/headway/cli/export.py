@@ -13,7 +13,9 @@ from headway.counted import counted
 
 def export(
     model: Model,
-    to: Annotated[str, typer.Option("--to", metavar="keras|ctranslate2", help="Form to write.")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="keras|ctranslate2|firefox", help="Form to write.")
+    ],
     out: Annotated[Path, typer.Option("--out", help="A new folder.")],
     quantization: Annotated[
         str | None,
@@ -28,7 +30,7 @@ def export(
         typer.Option(
             "--sample",
             metavar="FILE",
-            help="Sentences, one a line, to compare on, as well as random ones (ctranslate2).",
+            help="Sentences, one a line, to compare on (ctranslate2, firefox).",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -41,12 +43,16 @@ def export(
     if to == "ctranslate2":
         remark_on_weights(model, quiet)
         result, text = _to_ctranslate2(model, out, quantization or "none", sample)
-    elif to != "keras":
-        raise ConfigError(f"There is no export to '{to}'.", suggest(to, ["ctranslate2", "keras"]))
-    elif quantization or sample:
-        raise ConfigError(
-            "--quantization and --sample are for --to ctranslate2 only.", "Leave them out."
-        )
+    elif to not in ("firefox", "keras"):
+        forms = ["ctranslate2", "firefox", "keras"]
+        raise ConfigError(f"There is no export to '{to}'.", suggest(to, forms))
+    elif quantization:
+        raise ConfigError("--quantization is for --to ctranslate2 only.", "Leave it out.")
+    elif to == "firefox":
+        remark_on_weights(model, quiet)
+        result, text = _to_firefox(model, out, sample)
+    elif sample:
+        raise ConfigError("--sample is not for --to keras.", "Leave it out.")
     else:
         remark_on_weights(model, quiet)
         result, text = _to_keras(model, out)
@@ -66,6 +72,23 @@ def _to_keras(model: Path, out: Path) -> tuple[dict[str, str | int | float], str
     return (
         {"folder": str(result.folder), "largest_difference": result.largest_difference},
         f"Wrote {result.folder}; logits differ by {result.largest_difference:.2g} at most.",
+    )
+
+
+def _to_firefox(
+    model: Path, out: Path, sample: Path | None
+) -> tuple[dict[str, str | int | float], str]:
+    """Export; return the result as JSON and as text."""
+    from dataclasses import asdict
+
+    from headway.data.lines import read_lines
+    from headway.interop.marian.firefox import export as write
+
+    result = write(model, out, [] if sample is None else list(read_lines(sample)))
+    kind = "sentence" if sample else "random sentence"
+    return asdict(result) | {"folder": str(result.folder)}, (
+        f"Wrote {result.folder}; weights rounded to 8 bits change {result.changed} of the greedy "
+        f"translations of {counted(result.sentences, kind)}."
     )
 
 

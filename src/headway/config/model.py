@@ -62,6 +62,8 @@ class Architecture(Section):
     """Length of the learned table; sinusoids have no limit."""
     scale_embeddings: bool = True
     """Multiply embeddings by sqrt(d_model)."""
+    zero_id: int | None = Field(default=None, ge=0)
+    """Id of a target token that is read as zeros: 2, the start symbol, in Marian's models."""
     shared_embeddings: Literal["all", "target", "none"] = "all"
     """One table for source, target and output; one for target and output; or three tables."""
 
@@ -114,5 +116,11 @@ class ModelConfig(Architecture):
                 f"pad_id is {self.pad_id}, but the smaller vocabulary has tokens 0 to "
                 f"{smallest - 1}.",
                 "Use the tokenizer's padding id; 0 for tokenizers of this package.",
+            )
+        if self.zero_id is not None and self.zero_id >= self.target_vocab_size:
+            raise ConfigError(
+                f"zero_id is {self.zero_id}, but the target vocabulary has tokens 0 to "
+                f"{self.target_vocab_size - 1}.",
+                "Use 2, the start symbol, or leave it out.",
             )
         return self

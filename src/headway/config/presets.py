@@ -16,8 +16,17 @@ ARCHITECTURES: dict[str, Architecture] = {
     ),
     "base": Architecture(),
     "big": _BIG,
+    # As Marian trains it, so that `headway export --to firefox` can write it.
     "student": Architecture(
-        d_model=256, d_ff=1536, num_encoder_layers=6, num_decoder_layers=2, decoder_past="ssru"
+        d_model=256,
+        d_ff=1536,
+        num_encoder_layers=6,
+        num_decoder_layers=2,
+        decoder_past="ssru",
+        output_bias=True,
+        norm_epsilon=1e-9,
+        sinusoid_layout="halved",
+        zero_id=2,
     ),
 }
 

@@ -171,7 +171,8 @@ def _explain_scaled(working: Working) -> list[ExplanationStep]:
     table = working.module(working.beside("tokens")).weight
     assert isinstance(table, Tensor)
     ids = working.input_ids(_side(working))
-    value = float(table[ids[row], column].item())
+    is_zero = ids[row] == working.module(working.beside("tokens")).zero_id
+    value = 0.0 if is_zero else float(table[ids[row], column].item())
     words = {"column": column, "place": working.label(_side(working))}
     if not working.variant.scaled:
         return [ExplanationStep(working.say("embedding", **words), "", value, abs(value))]

@@ -25,12 +25,14 @@ class TokenEmbedding(nn.Module):
     """
 
     @hinted(**ARGUMENTS)
-    def __init__(self, vocab_size: int, d_model: int) -> None:
+    def __init__(self, vocab_size: int, d_model: int, zero_id: int | None = None) -> None:
         """Make a table of vocab_size vectors with standard deviation d_model^-0.5.
 
-        Times sqrt(d_model) that is 1, the order of the sinusoids that are added.
+        Times sqrt(d_model) that is 1, the order of the sinusoids that are added. zero_id: a piece
+        whose vector is zeros, whatever the table has, and gets no gradient.
         """
         super().__init__()
+        self.zero_id = zero_id
         check_sizes({"vocab_size": vocab_size, "d_model": d_model})
         self.weight = nn.Parameter(torch.empty(vocab_size, d_model))
         nn.init.normal_(self.weight, std=d_model**-0.5)
@@ -38,13 +40,16 @@ class TokenEmbedding(nn.Module):
     def forward(self, ids: Int[Tensor, "B L"]) -> Float[Tensor, "B L d_model"]:
         """Return the rows of the table."""
         try:
-            return F.embedding(ids, self.weight)
+            vectors = F.embedding(ids, self.weight)
         except IndexError:  # Only on a CPU: a GPU would have to wait for the result.
             raise ConfigError(
                 f"The ids go from {int(ids.min())} to {int(ids.max())}, but the vocabulary has "
                 f"tokens 0 to {self.weight.size(0) - 1}.",
                 "Use the tokenizer that belongs to this model.",
             ) from None
+        if self.zero_id is None:
+            return vectors
+        return vectors.masked_fill((ids == self.zero_id)[..., None], 0.0)
 
 
 class InputEmbedding(nn.Module):

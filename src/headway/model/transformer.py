@@ -151,7 +151,7 @@ def _check_ids(source_ids: Tensor, target_ids: Tensor) -> None:
 def _vocabulary_tables(
     config: ModelConfig,
 ) -> tuple[TokenEmbedding, TokenEmbedding, nn.Parameter]:
-    target = TokenEmbedding(config.target_vocab_size, config.d_model)
+    target = TokenEmbedding(config.target_vocab_size, config.d_model, config.zero_id)
     if config.shared_embeddings == "all":
         # Two modules share one table, because torch.func.functional_call does not restore a module
         # that has two paths.

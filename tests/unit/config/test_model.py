@@ -33,6 +33,7 @@ def test_the_defaults_are_the_paper() -> None:
         "sinusoid_layout": "interleaved",
         "max_positions": 1024,
         "scale_embeddings": True,
+        "zero_id": None,
         "shared_embeddings": "all",
     }
 
@@ -88,3 +89,9 @@ def test_the_padding_id_is_a_piece_of_both_vocabularies(sizes: tuple[int, int]) 
 def test_a_vocabulary_has_to_be_given() -> None:
     with pytest.raises(ConfigError, match="'source_vocab_size' is missing"):
         ModelConfig.parse({})
+
+
+def test_a_token_that_is_read_as_zeros_must_be_in_the_vocabulary() -> None:
+    assert Architecture(zero_id=2).with_vocabulary(3).zero_id == 2
+    with pytest.raises(ConfigError, match=r"zero_id is 9, but .* tokens 0 to 8"):
+        Architecture(zero_id=9).with_vocabulary(9)

@@ -39,7 +39,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "glu": {"activation": "glu", "feed_forward_bias": False},
     "reglu": {"activation": "reglu", "attention_bias": False, "output_bias": True},
     "geglu": {"activation": "geglu", "positions": "learned", "max_positions": 31},
-    "ssru": {"decoder_past": "ssru"},
+    "ssru": {"decoder_past": "ssru", "zero_id": 2},
     "ssru, pre": {"decoder_past": "ssru", "norm_position": "pre"},
     "swiglu": {"activation": "swiglu", "norm_position": "pre", "shared_embeddings": "none"},
 }

@@ -19,6 +19,18 @@ def test_pieces_get_the_rows_of_the_table() -> None:
     assert torch.equal(tokens(torch.tensor([[4, 0]])), rows[None])
 
 
+def test_a_piece_that_is_read_as_zeros_gets_no_gradient() -> None:
+    tokens = TokenEmbedding(5, 3, zero_id=2)
+    vectors = tokens(torch.tensor([[2, 4, 2]]))
+
+    vectors.sum().backward()
+
+    assert torch.equal(vectors[0, [0, 2]], torch.zeros(2, 3))
+    assert torch.equal(vectors[0, 1], tokens.weight[4])
+    assert tokens.weight.grad is not None
+    assert tokens.weight.grad.sum(1).tolist() == [0, 0, 0, 0, 3]
+
+
 def test_a_fresh_table_times_sqrt_d_model_has_variance_one() -> None:
     weight = TokenEmbedding(400, 64).weight.detach()
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 
 from headway.decoding.engine import Ints
 from headway.decoding.packed.backend import Array, Backend, Heads, Linear
@@ -13,7 +13,7 @@ from headway.decoding.packed.weights import Projection, first_projection, projec
 from headway.errors import ConfigError
 from headway.model.attention import MultiHeadAttention
 from headway.model.checks import check_head_width
-from headway.model.embedding import InputEmbedding
+from headway.model.embedding import InputEmbedding, TokenEmbedding
 from headway.model.feed_forward import ACTIVATIONS, GATED_ACTIVATIONS, PositionwiseFeedForward
 from headway.model.residual import Residual
 from headway.model.ssru import SimpleRecurrentUnit
@@ -34,7 +34,7 @@ class PackedEmbedding:
     def __init__(self, embedding: InputEmbedding, backend: Backend) -> None:
         """Convert the table; positions are computed when they are needed."""
         self.backend = backend
-        self.table = backend.array(embedding.tokens.weight)
+        self.table = backend.array(_table(embedding.tokens))
         self.scale = embedding.scale
         self.module = embedding.positions
         self.positions = backend.array(self.module(1))
@@ -62,6 +62,15 @@ class PackedEmbedding:
             f"{self.table.shape[0] - 1}.",
             "Use the tokenizer that belongs to this model.",
         )
+
+
+def _table(tokens: TokenEmbedding) -> Tensor:
+    """Return the table; a copy if it has other numbers where zeros are read."""
+    if tokens.zero_id is None or not tokens.weight[tokens.zero_id].any():
+        return tokens.weight
+    table = tokens.weight.detach().clone()
+    table[tokens.zero_id] = 0.0
+    return table
 
 
 class Stack:

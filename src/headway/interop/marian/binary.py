@@ -25,6 +25,9 @@ FLOAT32, INT8, INTGEMM8 = 0x404, 0x101, 0x4101
 TABLES = ("Wemb", "encoder_Wemb", "decoder_Wemb")
 """Embeddings, by rows; every other matrix of whole numbers is stored as its transpose."""
 
+StoredArray = tuple[int, tuple[int, ...], bytes]
+"""Type, shape and bytes of an array."""
+
 _ITEM_SIZES = {FLOAT32: 4, INT8: 1, INTGEMM8: 1}
 _MOST_AXES = 4
 _LONGEST_NAME = 256
@@ -181,8 +184,8 @@ class BinaryFile:
         return shape
 
 
-def binary_file(arrays: Mapping[str, tuple[int, tuple[int, ...], bytes]]) -> bytes:
-    """Return the content of a `.bin` file; of each array the type, the shape and the bytes.
+def binary_file(arrays: Mapping[str, StoredArray]) -> bytes:
+    """Return the content of a `.bin` file with these arrays, in this order.
 
     Marian pads each array to a multiple of 256 bytes, except text.
     """
@@ -200,7 +203,7 @@ def binary_file(arrays: Mapping[str, tuple[int, tuple[int, ...], bytes]]) -> byt
     return b"".join([table, struct.pack("<Q", gap), bytes(gap), *content])
 
 
-def whole_numbers(matrix: NDArray[Any], *, by_rows: bool) -> tuple[int, tuple[int, ...], bytes]:
+def whole_numbers(matrix: NDArray[Any], *, by_rows: bool) -> StoredArray:
     """Return a matrix (in, out), rounded to bytes, for `binary_file`; by_rows: an embedding.
 
     The factor is 127 divided by the largest number, as Marian chooses it.
@@ -211,6 +214,6 @@ def whole_numbers(matrix: NDArray[Any], *, by_rows: bool) -> tuple[int, tuple[in
     return INTGEMM8, matrix.shape, np.ascontiguousarray(stored).tobytes() + factor.tobytes()
 
 
-def floats(array: NDArray[Any]) -> tuple[int, tuple[int, ...], bytes]:
+def floats(array: NDArray[Any]) -> StoredArray:
     """Return an array in float32 for `binary_file`."""
     return FLOAT32, array.shape, array.astype("<f4").tobytes()

@@ -30,7 +30,7 @@ NEVER = -100.0
 SETTINGS = "special:model.yml"
 OUTPUT_BIAS = "decoder_ff_logit_out_b"
 _LARGEST_TOKENIZER = 2**26  # bytes
-_QUANTIZATION = "_QuantMultA"  # factors of activations for products of bytes
+QUANTIZATION = "_QuantMultA"  # factors of activations for products of bytes
 _DIRECTION = re.compile(r"\.([a-z]{2})([a-z]{2})\.")
 
 
@@ -148,6 +148,7 @@ def _configuration(
         output_bias=True,
         norm_epsilon=EPSILON,
         sinusoid_layout="halved",
+        zero_id=START_ID,
         shared_embeddings="all" if source is target else "target",
         source_vocab_size=len(source.old_ids),
         target_vocab_size=len(target.old_ids),
@@ -171,7 +172,7 @@ def _tensors(
     places = dict(weight_names(config))
     places |= _tables(file, config)
     unknown = file.items.keys() - places.keys() - {SETTINGS}
-    unknown = {name for name in unknown if not name.endswith(_QUANTIZATION)}
+    unknown = {name for name in unknown if not name.endswith(QUANTIZATION)}
     missing = places.keys() - file.items.keys()
     if unknown or missing:
         name = min(missing or unknown)
