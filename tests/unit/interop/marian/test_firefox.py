@@ -62,8 +62,7 @@ def test_a_rounded_student_is_written_again_bit_for_bit(make_student: Make, tmp_
     for name, weight in first.named_parameters():
         torch.testing.assert_close(weight, second.get_parameter(name), rtol=1e-6, atol=0)
     once, twice = (
-        (tmp_path / name / "model.xxyy.intgemm.alphas.bin").read_bytes()
-        for name in ("out", "out2")
+        (tmp_path / name / "model.xxyy.intgemm.alphas.bin").read_bytes() for name in ("out", "out2")
     )
     assert once == twice
 
