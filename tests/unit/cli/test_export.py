@@ -43,8 +43,9 @@ def test_a_sample_is_compared_too(run, bundle_path: Path, tmp_path: Path) -> Non
 def test_wrong_calls(run, bundle_path: Path, tmp_path: Path) -> None:
     for options, message in (
         (("--to", "ctranslate"), "no export to 'ctranslate'. Did you mean 'ctranslate2'?"),
-        (("--to", "keras", "--quantization", "int8"), "are for --to ctranslate2 only"),
-        (("--to", "keras", "--sample", "x"), "are for --to ctranslate2 only"),
+        (("--to", "keras", "--quantization", "int8"), "is for --to ctranslate2 only"),
+        (("--to", "firefox"), "decoder_past is 'self_attention'; a Firefox student has 'ssru'"),
+        (("--to", "keras", "--sample", "x"), "--sample is not for --to keras"),
         (("--to", "ctranslate2", "--quantization", "8"), "There is no quantization '8'. Known: "),
     ):
         status, out, err = run("export", bundle_path, "--out", tmp_path / "out", *options)

@@ -1,7 +1,7 @@
 """Write a bundle as a Firefox student: `.bin`, `.spm` and shortlist."""
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -309,7 +309,7 @@ def activation_scales(
 def _largest_inputs(model: nn.Module, largest: dict[str, float]) -> Iterator[None]:
     """Note the largest magnitude of each product's input while the block runs."""
 
-    def note(path: str) -> object:
+    def note(path: str) -> Callable[[nn.Module, tuple[Tensor, ...]], None]:
         def hook(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
             value = float(inputs[0].abs().max())
             largest[path] = max(value, largest.get(path, 0.0))
