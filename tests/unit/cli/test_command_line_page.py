@@ -4,12 +4,16 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.unit.hub_emulator import Hub
 
+from headway.bundle import load_bundle, save_bundle
 from headway.cli.app import app
+from headway.config.presets import student
+from headway.model.transformer import Transformer
 
 from .conftest import SMALL
 
@@ -41,6 +45,11 @@ NAMED = _named()
 @pytest.fixture
 def place(bundle_path: Path, tmp_path: Path) -> Path:
     shutil.copytree(bundle_path, tmp_path / "model")
+    bundle = load_bundle(bundle_path)
+    small = {"d_model": 8, "d_ff": 12, "num_encoder_layers": 1, "num_decoder_layers": 1}
+    config = student(bundle.config.source_vocab_size).replace(small)
+    model = Transformer.from_config(config)
+    save_bundle(tmp_path / "student", replace(bundle, config=config, model=model))
     for name, lines in {"a.ko": SOURCES, "a.en": TARGETS}.items():
         (tmp_path / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     (tmp_path / "gold").write_text("0-0\n0-0\n0-0\n")
@@ -83,6 +92,8 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     yield "info", ["info", model]
     keras = ["export", model, "--to", "keras", "--out", place / "keras"]
     yield "export --to keras", keras
+    firefox = ["export", place / "student", "--to", "firefox", "--out", place / "firefox"]
+    yield "export --to firefox", firefox
     yield "warm-up", ["warm-up"]
     ctranslate2 = ["export", model, "--to", "ctranslate2", "--out", place / "ctranslate2"]
     yield "export --to ctranslate2", ctranslate2
