@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
@@ -79,17 +79,19 @@ def _readings(
 ) -> list["Reading"]:
     """Return the readings: all that remain open if a gold file can choose, else the usual one."""
     from headway.decoding.attention import chosen_layer
-    from headway.evaluation.aligning import Moment, Reading, all_readings
+    from headway.evaluation.aligning import Moment, all_readings, usual_reading
 
     if not choose:
-        usual = cast(Moment, moment or "written")
-        return [Reading(chosen_layer(bundle.model, layer, "--layer"), usual)]
+        chosen_layer(bundle.model, layer, "--layer")
+        return [usual_reading(bundle, layer, cast(Moment, moment or "written"))]
+    named = [usual_reading(bundle, moment=each) for each in get_args(Moment)]
+    candidates = dict.fromkeys([*all_readings(bundle.model), *named])
     layers = None if layer is None else chosen_layer(bundle.model, layer, "--layer")
     return [
         reading
         if moment is None
         else reading._replace(moment=cast(Moment, moment))  # `align_by` checks the name
-        for reading in all_readings(bundle.model)
+        for reading in candidates
         if layers in (None, reading.layer) and (moment is None or reading.moment == "written")
     ]
 
@@ -115,12 +117,20 @@ def _report(
     bundle: "Bundle", scores: dict["Reading", "AlignmentScore"], chosen: "Reading"
 ) -> list[str]:
     count = len(bundle.model.decoder.layers)
-    read = f"Read in decoder layer {chosen.layer} of 0 to {count - 1}, moment {chosen.moment}"
+    head = "" if chosen.head is None else f", head {chosen.head}"
+    read = f"Read in decoder layer {chosen.layer} of 0 to {count - 1}{head}, moment {chosen.moment}"
+    if chosen.head is not None and not scores:
+        return [f"{read}: the model was trained on alignments there."]
     if not scores:
         return [f"{read}. Which is best differs; --gold FILE, a few pairs by hand, tells."]
     rows = [
-        f"{reading.layer:5}  {reading.moment:7}  {score.error_rate:6.4f}  {score.precision:9.4f}  "
-        f"{score.recall:6.4f}"
+        f"{_place(reading):>5}  {reading.moment:7}  {score.error_rate:6.4f}  "
+        f"{score.precision:9.4f}  {score.recall:6.4f}"
         for reading, score in scores.items()
     ]
     return ["layer  moment      AER  precision  recall", *rows, f"{read}."]
+
+
+def _place(reading: "Reading") -> str:
+    """Return the layer, with the head if it is one of them: `1.0`."""
+    return f"{reading.layer}" if reading.head is None else f"{reading.layer}.{reading.head}"

@@ -101,13 +101,24 @@ def cross_attention(
     The block makes one pass; the dictionary then has the weights by layer. Raises ConfigError for
     an attention of the caller's own that does not pass its weights to `probe`.
     """
+    with cross_attention_by_head(model, layers) as by_head:
+        averages: dict[int, Tensor] = {}
+        yield averages
+        averages.update({layer: weights.mean(dim=1) for layer, weights in by_head.items()})
+
+
+@contextmanager
+def cross_attention_by_head(
+    model: Transformer, layers: Sequence[int]
+) -> Iterator[dict[int, Float[Tensor, "B H T S"]]]:
+    """Collect the same of each head."""
     parts = {n: model.decoder.get_submodule(f"layers.{n}.cross_attention") for n in layers}
     weights: dict[int, Tensor] = {}
 
     def receive(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
         if name == "weights":
             numbers = [number for number, part in parts.items() if part is module]
-            weights.update(dict.fromkeys(numbers, tensor.float().mean(dim=1).cpu()))
+            weights.update(dict.fromkeys(numbers, tensor.float().cpu()))
         return tensor
 
     token = listen(receive)

@@ -18,7 +18,7 @@ from headway.data.encoded import EncodedPair
 from headway.data.texts import as_texts
 from headway.data.words import number_words
 from headway.decoding.alignment import Alignment, word_alignment
-from headway.decoding.attention import chosen_layer, cross_attention
+from headway.decoding.attention import chosen_layer, cross_attention_by_head
 from headway.decoding.translator import TextTranslator, only_bundle
 from headway.errors import ConfigError, require_type, suggest
 from headway.evaluation.scoring import encode_pairs, forced_batches
@@ -31,14 +31,27 @@ _READINGS = "Give a list of readings, such as [Reading(layer=0)]."
 
 
 class Reading(NamedTuple):
-    """The decoder layer, counted from 0, and the moment at which an alignment is read.
+    """The decoder layer and head, counted from 0, and the moment at which an alignment is read.
 
-    moment: `written` takes for each target piece the attention of the step that chooses it, as
-    `translate(attention=True)` does; `read` takes that of the next step, whose input the piece is.
+    head: None is the average of all heads. moment: `written` takes for each target piece the
+    attention of the step that chooses it, as `translate(attention=True)` does; `read` takes that of
+    the next step, whose input the piece is.
     """
 
     layer: int
     moment: Moment = "written"
+    head: int | None = None
+
+
+def usual_reading(bundle: Bundle, layer: int | None = None, moment: Moment = "written") -> Reading:
+    """Return the reading that a bundle's `decoding` names: of a head that aligns, or of a layer.
+
+    layer: a decoder layer, from 0; of another one than the bundle's, all heads count.
+    """
+    decoding = bundle.decoding
+    usual = chosen_layer(bundle.model, decoding.alignment_layer, "alignment_layer")
+    chosen = usual if layer is None else chosen_layer(bundle.model, layer)
+    return Reading(chosen, moment, decoding.alignment_head if chosen == usual else None)
 
 
 def all_readings(model: Transformer) -> list[Reading]:
@@ -58,11 +71,12 @@ def align_pairs(
 ) -> list[Alignment]:
     """Return the word alignment of each pair, in order: which source words a target word is about.
 
-    layer: a decoder layer, from 0; None is the last. moment: see `Reading`. Spaces separate words,
-    in the text as the tokenizer normalizes it. The other arguments are those of `score_pairs`.
+    layer: a decoder layer, from 0; None is that of `usual_reading`. moment: see `Reading`. Spaces
+    separate words, in the text as the tokenizer normalizes it. The other arguments are those of
+    `score_pairs`.
     """
     bundle = only_bundle(model, "An alignment")
-    reading = Reading(chosen_layer(bundle.model, layer), moment)
+    reading = usual_reading(bundle, layer, moment)
     return align_by(bundle, sources, targets, [reading], batch_tokens)[reading]
 
 
@@ -79,6 +93,7 @@ def align_by(
     for reading in readings:
         require_type("A reading", reading, Reading, _READINGS)
         chosen_layer(bundle.model, reading.layer)
+        _check_head(bundle, reading)
         if reading.moment not in get_args(Moment):
             raise ConfigError(
                 f"There is no moment '{reading.moment}'.",
@@ -94,27 +109,38 @@ def align_by(
         target_words = number_words(bundle.target_tokenizer, targets[row])
         for reading in readings:
             # The last of T + 1 rows chooses the end symbol; the last column is the source's.
-            chosen = weights[reading.layer, :, :-1]
+            heads = weights[reading.layer]
+            rows = heads.mean(dim=0) if reading.head is None else heads[reading.head]
+            chosen = rows[:, :-1]
             chosen = chosen[1:] if reading.moment == "read" else chosen[:-1]
             alignments[reading][row] = word_alignment(chosen, source_words, target_words)
     return alignments
 
 
+def _check_head(bundle: Bundle, reading: Reading) -> None:
+    heads = bundle.config.num_heads
+    if reading.head is not None and not 0 <= reading.head < heads:
+        raise ConfigError(
+            f"The head is {reading.head}, but a layer has heads 0 to {heads - 1}.",
+            "Choose one of these; None is the average of all.",
+        )
+
+
 def _attention(
     model: Transformer, bundle: Bundle, pairs: Sequence[EncodedPair], batch_tokens: int
-) -> Iterator[tuple[int, Float[Tensor, "N T S"]]]:
-    """Yield the index of each pair with its attention in every layer, averaged over the heads."""
+) -> Iterator[tuple[int, list[Float[Tensor, "H T S"]]]]:
+    """Yield the index of each pair with its attention in every layer."""
     for batch in forced_batches(bundle, pairs, batch_tokens):
-        weights = _weights(model, batch)  # (N, B, T, S)
+        layers = _weights(model, batch)  # (B, H, T, S) each
         for column, row in enumerate(batch.indices):
-            pair = pairs[row]
-            yield row, weights[:, column, : len(pair.target_ids) + 1, : len(pair.source_ids) + 1]
+            rows, columns = len(pairs[row].target_ids) + 1, len(pairs[row].source_ids) + 1
+            yield row, [weights[column, :, :rows, :columns] for weights in layers]
 
 
 @torch.inference_mode()
-def _weights(model: Transformer, batch: Batch) -> Float[Tensor, "N B T S"]:
-    """Return the cross-attention of every layer, averaged over the heads, on the CPU."""
+def _weights(model: Transformer, batch: Batch) -> list[Float[Tensor, "B H T S"]]:
+    """Return the cross-attention of every layer, on the CPU."""
     layers = range(len(model.decoder.layers))
-    with evaluating(model), cross_attention(model, layers) as heard:
+    with evaluating(model), cross_attention_by_head(model, layers) as heard:
         model.hidden(batch.source_ids, batch.target_ids)
-    return torch.stack([heard[layer] for layer in layers])
+    return [heard[layer] for layer in layers]

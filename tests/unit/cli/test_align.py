@@ -54,7 +54,7 @@ def test_gold_chooses_where_to_read(run, bundle_path: Path, text: list[object], 
     assert f"moment {best.moment}." in err
     assert all(f"{score.error_rate:.4f}" in err for score in scores.values())
     values = json.loads(run("align", bundle_path, *text, "--gold", gold, "--json")[1])
-    assert (values["layer"], values["moment"]) == best
+    assert (values["layer"], values["moment"], values["head"]) == best
     assert values["alignments"] == out.splitlines()
     assert {
         Reading(row["layer"], row["moment"]): row["error_rate"] for row in values["scores"]

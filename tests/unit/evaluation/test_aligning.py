@@ -1,6 +1,7 @@
 """Alignments of given pairs: what a single pass says, in every layer, in any batch."""
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from headway.data.words import number_words
 from headway.decoding.alignment import word_alignment
 from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, DataError
-from headway.evaluation.aligning import Reading, align_by, align_pairs, all_readings
+from headway.evaluation.aligning import Reading, align_by, align_pairs, all_readings, usual_reading
 from headway.model.attention import MultiHeadAttention
 from headway.model.probe import listening
 
@@ -43,7 +44,8 @@ def by_trace(bundle: Bundle, source: str, target: str, reading: Reading) -> tupl
     target_ids = [START_ID, *bundle.target_tokenizer.encode(target)]
     with torch.no_grad(), headway.trace(bundle.model) as seen:
         bundle.model(torch.tensor([source_ids]), torch.tensor([target_ids]))
-    weights = seen[f"decoder.layers.{reading.layer}.cross_attention.weights"][0].mean(0)
+    weights = seen[f"decoder.layers.{reading.layer}.cross_attention.weights"][0]
+    weights = weights.mean(0) if reading.head is None else weights[reading.head]
     first = 1 if reading.moment == "read" else 0
     return word_alignment(
         weights[first : first + len(target_ids) - 1, :-1],
@@ -78,6 +80,26 @@ def test_the_default_is_the_last_layer_while_a_piece_is_written(bundle: Bundle) 
         align_pairs(TextTranslator(bundle), KOREAN, ENGLISH, layer=0, moment="read")
         == (readings[Reading(0, "read")])
     )
+
+
+def test_a_bundle_names_the_head_that_aligns(bundle: Bundle) -> None:
+    named = replace(
+        bundle, decoding=bundle.decoding.replace({"alignment_layer": 1, "alignment_head": 2})
+    )
+    guided = Reading(1, "written", 2)
+    heads = [Reading(layer, "written", head) for layer in range(3) for head in range(3)]
+    readings = align_by(bundle, KOREAN, ENGLISH, [*heads, Reading(0)])
+
+    assert usual_reading(named) == usual_reading(named, 1) == guided
+    assert align_pairs(named, KOREAN, ENGLISH) == readings[guided]
+    assert align_pairs(named, KOREAN, ENGLISH, layer=0) == readings[Reading(0)]
+    for reading in heads:
+        for source, target, alignment in zip(KOREAN, ENGLISH, readings[reading], strict=True):
+            assert alignment == by_trace(bundle, source, target, reading)
+    assert len({tuple(alignments) for alignments in readings.values()}) > 2
+    wrong = replace(bundle, decoding=bundle.decoding.replace({"alignment_head": 9}))
+    with pytest.raises(ConfigError, match="The head is 9, but a layer has heads 0 to 2"):
+        align_pairs(wrong, KOREAN, ENGLISH)
 
 
 def test_a_translation_is_aligned_as_it_was_when_it_was_made(bundle: Bundle) -> None:

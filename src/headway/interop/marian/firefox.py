@@ -180,7 +180,7 @@ def _in_marians_order(rows: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _settings(bundle: Bundle) -> str:
     config = bundle.config
-    layer, _ = bundle.record.get("alignment_head") or (None, 0)
+    layer = bundle.decoding.alignment_layer
     settings = {
         "bert-train-type-embeddings": "true",
         "bert-type-vocab-size": 2,

@@ -51,21 +51,20 @@ def read_student(folder: MarianFolder) -> ReadModel:
     set_model_tensors(model, tensors, copy=False)
     shortlist = shortlist_file and read_shortlist(shortlist_file, source, target)
     languages = _DIRECTION.search(weights.name) or _DIRECTION.search(source_file.name)
-    record = (
-        {}
-        if settings.alignment_layer is None
-        else {"alignment_head": [settings.alignment_layer, 0]}
-    )
     bundle = Bundle(
         config,
         model.eval(),
         source.tokenizer,
         target.tokenizer,
         # As the students are meant to be used.
-        decoding=DecodingConfig(beam_size=1, length_penalty=1.0),
+        decoding=DecodingConfig(
+            beam_size=1,
+            length_penalty=1.0,
+            alignment_layer=settings.alignment_layer,
+            alignment_head=None if settings.alignment_layer is None else 0,
+        ),
         source_language=languages[1] if languages else "source",
         target_language=languages[2] if languages else "target",
-        record=record,
         shortlist=shortlist or None,
         card=f"# {weights.name}\n\nImported from a Firefox student of Marian.\n",
     )

@@ -128,7 +128,7 @@ def test_the_bundle_says_what_the_files_say(make_student: Make, tmp_path: Path) 
         "ssru", "halved", 1e-9,
     )  # fmt: skip
     assert bundle.decoding.beam_size == 1
-    assert bundle.record["alignment_head"] == [0, 0]
+    assert (bundle.decoding.alignment_layer, bundle.decoding.alignment_head) == (0, 0)
     assert bundle.shortlist is None
     assert any("8 bits" in note for note in imported.notes)
 
