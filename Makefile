@@ -5,8 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 KERAS_VENV := .venv-keras
+MODELS_VENV := .venv-models
 
-.PHONY: help install demo test test-keras test-browser test-readme test-device screenshots docs notebooks lint types check format settings clean
+.PHONY: help install demo test test-keras test-models test-browser test-readme test-device screenshots docs notebooks lint types check format settings clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -37,6 +38,16 @@ $(KERAS_VENV)/.installed: pyproject.toml constraints.txt
 	$(KERAS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt torch
 	$(KERAS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt \
 		--editable '.[keras]' tensorflow-cpu jax hypothesis pytest pytest-xdist
+	touch $@
+
+test-models: $(MODELS_VENV)/.installed  ## Compare imported models with the programs that they come from.
+	$(MODELS_VENV)/bin/python -m pytest -n auto --dist loadfile -o python_files='check_*.py' tests/models
+
+$(MODELS_VENV)/.installed: pyproject.toml constraints.txt
+	test -x $(MODELS_VENV)/bin/python || $(PYTHON) -m venv $(MODELS_VENV)
+	$(MODELS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt torch
+	$(MODELS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt \
+		--editable '.[marian]' hypothesis pytest pytest-xdist
 	touch $@
 
 test-browser: $(VENV)/.browser runs/demo build/docs/index.html  ## Run the tests of explorer and site in Chromium.
@@ -97,7 +108,7 @@ lint: install  ## Check style and the directions of imports.
 types: install  ## Check types.
 	$(BIN)/pyright
 
-check: lint types test  ## Style, imports, types and tests; CI also runs test-keras and test-browser.
+check: lint types test  ## Style, imports, types and tests; CI also runs test-keras, test-models and test-browser.
 
 format: install  ## Format the code.
 	$(BIN)/ruff format $(PROGRAMS)
@@ -107,4 +118,4 @@ settings: install  ## Write the tables of the pages of settings anew after a set
 	$(BIN)/python -m tests.meta.settings_page
 
 clean:  ## Remove what can be made again; runs/ stays.
-	rm -rf $(VENV) $(KERAS_VENV) build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(KERAS_VENV) $(MODELS_VENV) build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -102,7 +102,12 @@ class Bundle:
 
     @property
     def tags(self) -> list[str]:
-        """Return the tags that training put before sources, one for each corpus; "" for none."""
+        """Return the tags that training put before sources, one for each corpus; "" for none.
+
+        Of an imported model they are all tags in its vocabulary.
+        """
+        if tags := (self.record.get("imported") or {}).get("tags"):
+            return list(tags)
         data = (self.record.get("config") or {}).get("data", {})
         corpora = data.get("corpora") or [data]
         return list(dict.fromkeys(corpus.get("tag", "") for corpus in corpora))

@@ -22,6 +22,13 @@ def marian(
         Path, typer.Argument(metavar="DIR", help="The folder with the model's files.")
     ],
     out: Annotated[Path, typer.Option("--out", help="The folder of the bundle.")],
+    source_language: Annotated[
+        str | None,
+        typer.Option("--source-language", help="Its name or code; that of the files if unset."),
+    ] = None,
+    target_language: Annotated[
+        str | None, typer.Option("--target-language", help="The same for the target.")
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -30,7 +37,9 @@ def marian(
     from headway.bundle import summary
     from headway.interop.marian import import_marian
 
-    imported = import_marian(folder, out)
+    imported = import_marian(
+        folder, out, source_language=source_language, target_language=target_language
+    )
     if as_json:
         print_json({"folder": str(imported.folder), "kind": imported.kind, "notes": imported.notes})
         return

@@ -32,10 +32,10 @@ _SPEC_TEXTS = (48, 45, 46, 47)
 def renumbered(data: bytes, pieces: Sequence[str], *, leading_tags: bool = False) -> Tokenizer:
     """Return a tokenizer that cuts text as a SentencePiece model, with ids by a list.
 
-    data: the bytes of a model file. pieces: the text of each id from 4 on; text that is cut into
-    other pieces is unknown. leading_tags: a text such as `>>deu<<` at the beginning is one piece.
-    Raises TokenizerError for bytes that are no model, and for a list that cannot be the vocabulary
-    of this model.
+    data: the bytes of a model file. pieces: the text of each id from 4 on. Text that is cut into
+    other pieces is unknown; characters that the model does not know are looked up in the list.
+    leading_tags: a text such as `>>deu<<` at the beginning is one piece. Raises TokenizerError for
+    bytes that are no model, and for a list that cannot be the vocabulary of this model.
     """
     kind = _check(data, pieces)
     known = {text: (score, number) for text, score, number in table_of(data)}
@@ -58,7 +58,7 @@ def renumbered(data: bytes, pieces: Sequence[str], *, leading_tags: bool = False
     spec = [number_field(_SPEC_PIECES, len(table))]
     spec += [number_field(field, i) for i, field in enumerate(_SPEC_IDS)]
     spec += [bytes_field(f, t.encode()) for f, t in zip(_SPEC_TEXTS, SPECIAL_PIECES, strict=True)]
-    spec += [number_field(WITHOUT_ID_FIELD, len(unnumbered))] if unnumbered else []
+    spec += [number_field(WITHOUT_ID_FIELD, len(unnumbered))]
     spec += [number_field(LEADING_TAG_FIELD, 1)] if leading_tags else []
     return Tokenizer.from_bytes(
         b"".join(

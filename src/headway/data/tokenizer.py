@@ -5,7 +5,8 @@ SentencePiece model of one of four kinds; any other SentencePiece program can re
 
 The file of an imported tokenizer has two more numbers in its `trainer_spec`, which other programs
 skip: how many pieces at the end have no id in the model's vocabulary, and whether a tag such as
-`>>deu<<` at the beginning of a text is one piece.
+`>>deu<<` at the beginning of a text is one piece. Such a tokenizer cuts text by SentencePiece, and
+then looks up the text of each piece, so that the vocabulary may know what SentencePiece does not.
 
 Deviation (vocabulary): SentencePiece replaces the paper's byte-pair and word-piece programs, and
 offers unigram, word and character pieces too.
@@ -77,7 +78,7 @@ class Tokenizer:
         self._kind: Kind = _kind_of(spec)
         # Pieces without an id are the last ones; text that is cut into them is unknown.
         self._size = self._processor.get_piece_size() - spec.get(WITHOUT_ID_FIELD, 0)
-        self._has_unnumbered = WITHOUT_ID_FIELD in spec
+        self._is_renumbered = WITHOUT_ID_FIELD in spec
         self._has_leading_tags = bool(spec.get(LEADING_TAG_FIELD, 0))
         self._is_deleted: dict[str, bool] = {}  # by character, as far as texts had them
         first = tuple(self._processor.id_to_piece(i) for i in range(min(4, len(self))))
@@ -125,7 +126,8 @@ class Tokenizer:
     def encode(self, text: str) -> list[int]:
         """Return the piece ids of one text."""
         tag, text = self._without_tag(text)
-        return [*map(self.id, tag), *self._numbered(self._processor.encode(encodable(text)))]
+        text = encodable(text)
+        return [*map(self.id, tag), *self._numbered(self._processor.encode(text), text)]
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """Return the piece ids of several texts, in order, with as many threads as PyTorch has."""
@@ -136,10 +138,11 @@ class Tokenizer:
             lines.append(encodable(untagged))
         # By default each process would use the whole machine.
         ids = self._processor.encode(lines, num_threads=torch.get_num_threads())
-        if not (self._has_leading_tags or self._has_unnumbered):
+        if not self._is_renumbered:
             return ids
         return [
-            [*map(self.id, tag), *self._numbered(line)] for tag, line in zip(tags, ids, strict=True)
+            [*map(self.id, tag), *self._numbered(cut, line)]
+            for tag, cut, line in zip(tags, ids, lines, strict=True)
         ]
 
     def decode(self, ids: Iterable[int]) -> str:
@@ -196,7 +199,8 @@ class Tokenizer:
 
     def id(self, piece: str) -> int:
         """Return the id of one piece, or the unknown id when there is no such piece."""
-        return self._numbered([self._processor.piece_to_id(encodable(piece))])[0]
+        i = self._processor.piece_to_id(encodable(piece))
+        return i if i < self._size else UNK_ID
 
     def table(self) -> Iterator[tuple[str, float, int]]:
         """Return text, score and type of each piece with an id, as the model file has them.
@@ -255,11 +259,16 @@ class Tokenizer:
         tag, text = self._without_tag(text)
         return [*tag, *self._processor.encode_as_pieces(encodable(text))]
 
-    def _numbered(self, ids: list[int]) -> list[int]:
-        """Return the ids, with the unknown id for pieces without one."""
-        if not self._has_unnumbered:
+    def _numbered(self, ids: list[int], text: str) -> list[int]:
+        """Return the ids of SentencePiece for a text; of a renumbered model, those of the pieces.
+
+        They differ where SentencePiece knows a piece and the vocabulary does not, or the reverse.
+        """
+        if not self._is_renumbered or not any(i == UNK_ID or i >= self._size for i in ids):
             return ids
-        return [i if i < self._size else UNK_ID for i in ids]
+        known = map(self.id, self._processor.encode_as_pieces(text))
+        # Text may spell a special piece, whose characters are unknown.
+        return [UNK_ID if i in (PAD_ID, START_ID, END_ID) else i for i in known]
 
     def _checked(self, ids: Iterable[int]) -> list[int]:
         """Return ids as plain numbers; TokenizerError for one outside the vocabulary."""

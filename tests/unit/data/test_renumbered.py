@@ -18,7 +18,7 @@ MODEL = train_tokenizer(LINES, kind="unigram", vocabulary_size=27).to_bytes()
 PIECES = [text for text, _, _ in Tokenizer(MODEL).table()][len(SPECIAL_PIECES) :]
 ORIGINAL = sentencepiece.SentencePieceProcessor(model_proto=MODEL)
 WITHOUT_ID = ["▁the", "t"]
-FOREIGN = ["▁Katze", "Hund", ">>deu<<", "▁ca", "xyz"]
+FOREIGN = ["▁Katze", "Hund", ">>deu<<", "▁ca", "xyz", "ü", "&ü"]
 """Pieces that the model lacks."""
 
 
@@ -57,6 +57,12 @@ def test_each_id_is_a_piece_of_the_list_and_written_as_such() -> None:
 def test_what_has_no_id_is_reported_as_unknown() -> None:
     assert TOKENIZER.encode("the dog")[0] == UNK_ID
     assert TOKENIZER.unknown_texts("the dog") == list("the")
+
+
+def test_the_vocabulary_may_know_what_the_model_does_not() -> None:
+    assert TOKENIZER.pieces(TOKENIZER.encode("s&üs")) == ["▁", "s", "&ü", "s"]
+    assert TOKENIZER.pieces(TOKENIZER.encode("s ü")) == ["▁", "s", "▁", "ü"]
+    assert TOKENIZER.pieces(TOKENIZER.encode("sü&üs")) == ["▁", "s", "<unk>", "s"]
 
 
 def test_a_tag_is_one_piece_at_the_beginning_only() -> None:

@@ -1,13 +1,14 @@
 """Read a folder with a Marian model and write it as a bundle."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from headway.bundle import Bundle, save_bundle
 from headway.bundle_folder import check_place
 from headway.errors import BundleError
 from headway.home import expanded
+from headway.interop.marian.hugging_face import read_hugging_face
 from headway.interop.marian.read_model import ReadModel
 from headway.interop.marian.recognition import Kind, MarianFolder, recognize
 from headway.interop.marian.student import read_student
@@ -25,14 +26,24 @@ class Imported:
     """What the files had of note, one sentence each."""
 
 
-READERS: dict[Kind, Callable[[MarianFolder], ReadModel]] = {"student": read_student}
+READERS: dict[Kind, Callable[[MarianFolder], ReadModel]] = {
+    "hugging-face": read_hugging_face,
+    "student": read_student,
+}
 """By kind: the function that reads such a folder."""
 
 
-def import_marian(path: str | Path, out: str | Path) -> Imported:
+def import_marian(
+    path: str | Path,
+    out: str | Path,
+    *,
+    source_language: str | None = None,
+    target_language: str | None = None,
+) -> Imported:
     """Read a folder with a Marian model, and write it as a bundle into the folder `out`.
 
-    Raises BundleError that names the file or the setting which does not fit; then nothing is
+    source_language, target_language: names or codes, in place of those in the files. Raises
+    BundleError that names the file or the setting which does not fit; then nothing is
     written. Code in the files is never executed.
     """
     check_place(out)  # before the work
@@ -40,8 +51,13 @@ def import_marian(path: str | Path, out: str | Path) -> Imported:
     if folder.kind not in READERS:
         raise BundleError(
             f"{path} is a folder of the kind '{folder.kind}', which this version does not read.",
-            f"It reads: {', '.join(READERS) or 'none'}.",
+            f"It reads: {', '.join(READERS)}.",
         )
     read = READERS[folder.kind](folder)
-    save_bundle(out, read.bundle)
-    return Imported(expanded(out).resolve(), folder.kind, read.bundle, read.notes)
+    bundle = replace(
+        read.bundle,
+        source_language=source_language or read.bundle.source_language,
+        target_language=target_language or read.bundle.target_language,
+    )
+    save_bundle(out, bundle)
+    return Imported(expanded(out).resolve(), folder.kind, bundle, read.notes)
