@@ -23,6 +23,7 @@ from headway.decoding.packed.numba_backend import (
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.torch_backend import SHARP_PIECES
 from headway.decoding.request import Request
+from headway.kernels import linear, top_k
 from headway.kernels import search_loop as kernel
 from headway.kernels.attention_step import keep_memory
 from headway.kernels.codegen.calls import Form, form
@@ -88,7 +89,7 @@ class CompiledLoop:
         return kernel.search_until_end(model, self.calls, caches, sentences, finished, settings)
 
     def kernels(self, batch: "CompiledBatch") -> list[Form]:
-        """Return the kernels for a batch, roughly in the order of the time to compile them."""
+        """Return the kernels for a batch, first those of modules that take long to compile."""
         ints, rows = np.empty(1, np.int64), np.empty((1, 1), np.float32)
         model = self._model(1, self.decoder.with_calls(ints))
         caches, calls = _caches(batch.state), kernel.Calls(0, 0, 0, 0)
@@ -100,7 +101,7 @@ class CompiledLoop:
             *(self.encoder.kernels() if self.encoder else ()),
             form(keep_memory, rows, 0, ints, ints, batch.state.memory[0].keys),
         ]
-        return list(dict.fromkeys(forms))
+        return sorted(dict.fromkeys(forms), key=_takes_less_time)
 
     def _model(self, longest: int, decoder: tuple[Any, ...]) -> kernel.Model:
         positions = self.embedding.positions_to(longest)
@@ -120,6 +121,13 @@ class CompiledLoop:
             form(sharpen, numbers, *sharp, numbers) if model.most else None,
             form(best_pieces, numbers, rows, numbers, rows[:, None], numbers[0]),
         ]  # fmt: skip
+
+
+def _takes_less_time(form: Form) -> int:
+    """Return the place of a kernel's module among those that take longest to compile."""
+    longest = kernel.__name__, linear.__name__, top_k.__name__
+    module = form.kernel.__module__
+    return longest.index(module) if module in longest else len(longest)
 
 
 def _caches(state: PackedState) -> kernel.Caches:

@@ -9,11 +9,11 @@ import contextlib
 import pickle
 import subprocess
 import sys
+import threading
 import traceback
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
-from queue import Empty, SimpleQueue
 from typing import IO, Any
 
 from headway.errors import HeadwayError, warn
@@ -35,10 +35,10 @@ _BY_PYTORCH = "Set the environment variable NUMBA_DISABLE_JIT=1 to let PyTorch c
 def compile_together(forms: Sequence[Form]) -> None:
     """Compile the forms that are not on disk, with as many processes as this one may use cores.
 
-    Those that take longest should come first. Nothing is compiled if few are missing, or no folder
-    takes machine code: each is then compiled at its first call. Of several processes that come here
-    at once, one compiles, and the others wait for it. If the system refuses more processes, this
-    one compiles all.
+    Modules whose kernels take longest should come first. Nothing is compiled if few are missing, or
+    no folder takes machine code: each is then compiled at its first call. Of several processes that
+    come here at once, one compiles, and the others wait for it. If the system refuses more
+    processes, this one compiles all.
 
     Raises HeadwayError if a helper fails.
     """
@@ -137,18 +137,38 @@ def _send(message: Any, pipe: IO[bytes]) -> None:
     pipe.flush()
 
 
+class _Left:
+    """The forms that no process has taken."""
+
+    def __init__(self, forms: Sequence[Form]) -> None:
+        self._forms = list(forms)
+        self._lock = threading.Lock()
+
+    def for_one_process(self) -> Iterator[Form]:
+        """Take one form after another, of one module if possible: they have parts in common."""
+        module = None
+        while True:
+            with self._lock:
+                if not self._forms:
+                    return
+                near = (n for n, form in enumerate(self._forms) if _module(form) == module)
+                form = self._forms.pop(next(near, 0))
+            module = _module(form)
+            yield form
+
+
+def _module(form: Form) -> str:
+    return form.kernel.__module__
+
+
 def _share(forms: Sequence[Form], helpers: Sequence[_Helper]) -> None:
     """Compile all forms: this process and the helpers take one after another."""
-    left: SimpleQueue[Form] = SimpleQueue()
-    for form in forms:
-        left.put(form)
+    left = _Left(forms)
     with ThreadPoolExecutor(len(helpers) + 1) as threads:
         ends = [threads.submit(_lead, helper, left) for helper in helpers]
         try:
-            with contextlib.suppress(Empty):
-                while True:
-                    form = left.get_nowait()
-                    form.kernel.compile(form.kinds)
+            for form in left.for_one_process():
+                form.kernel.compile(form.kinds)
         except BaseException:
             for helper in helpers:
                 helper.kill()  # its thread waits for an answer
@@ -157,13 +177,12 @@ def _share(forms: Sequence[Form], helpers: Sequence[_Helper]) -> None:
         warn("Kernels were compiled by one process, because another Python did not start.")
 
 
-def _lead(helper: _Helper, left: "SimpleQueue[Form]") -> bool:
+def _lead(helper: _Helper, left: _Left) -> bool:
     """Let a helper compile forms until none is left; return False if it did not start."""
     if not helper.is_ready():
         return False
-    with contextlib.suppress(Empty):
-        while True:
-            helper.compile(left.get_nowait())
+    for form in left.for_one_process():
+        helper.compile(form)
     return True
 
 

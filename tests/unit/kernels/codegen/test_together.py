@@ -78,7 +78,7 @@ def test_another_process_compiles_and_this_one_loads_from_disk(kernels: Any) -> 
             assert time.monotonic() < end, "no other process compiles"
             time.sleep(0.01)
 
-    waiting = Form(SimpleNamespace(compile=wait, _cache=None), ())
+    waiting = Form(SimpleNamespace(compile=wait, _cache=None, __module__=""), ())
     compile_together([first, waiting, other])
 
     assert are_kept([first, other])
@@ -162,7 +162,7 @@ def test_an_error_of_a_helper_is_an_error_here() -> None:
     def wait(kinds: Any) -> None:
         helper.asked.wait(30)
 
-    waiting = Form(SimpleNamespace(compile=wait), ())
+    waiting = Form(SimpleNamespace(compile=wait, __module__=""), ())
     with pytest.raises(HeadwayError, match="It failed"):
         together._share([waiting, waiting], [helper])  # type: ignore[list-item]
 
@@ -174,7 +174,7 @@ def test_an_interrupt_of_this_process_ends_the_helpers() -> None:
         helper.asked.wait(30)
         raise KeyboardInterrupt
 
-    interrupted = Form(SimpleNamespace(compile=interrupt), ())
+    interrupted = Form(SimpleNamespace(compile=interrupt, __module__=""), ())
     with pytest.raises(KeyboardInterrupt):
         together._share([interrupted, interrupted], [helper])  # type: ignore[list-item]
     assert helper.killed.is_set()
@@ -185,6 +185,17 @@ def test_a_helper_that_does_not_start_is_told(kernels: Any) -> None:
     with pytest.warns(HeadwayWarning, match="another Python did not start"):
         together._share(forms, [Helper(ready=False)])  # type: ignore[list-item]
     assert are_kept(forms)
+
+
+def test_a_process_takes_kernels_of_one_module_where_it_can() -> None:
+    kernels = [SimpleNamespace(__module__=name, place=n) for n, name in enumerate("abcba")]
+    left = together._Left([Form(kernel, ()) for kernel in kernels])
+    one, other = left.for_one_process(), left.for_one_process()
+
+    in_turns = [next(process).kernel.place for process in (one, other, one, other)]
+    assert in_turns == [0, 1, 4, 3]
+    assert [form.kernel.place for form in one] == [2]
+    assert list(other) == []
 
 
 class Inside:
