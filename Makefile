@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 
 KERAS_VENV := .venv-keras
 MODELS_VENV := .venv-models
+ARGOS_VENV := .venv-argos
 
 .PHONY: help install demo test test-keras test-models test-browser test-readme test-device screenshots docs notebooks lint types check format settings clean
 
@@ -40,14 +41,23 @@ $(KERAS_VENV)/.installed: pyproject.toml constraints.txt
 		--editable '.[keras]' tensorflow-cpu jax hypothesis pytest pytest-xdist
 	touch $@
 
-test-models: $(MODELS_VENV)/.installed  ## Compare imported models with the programs that they come from.
+test-models: $(MODELS_VENV)/.installed $(ARGOS_VENV)/.installed runs/demo  ## Compare imported and exported models with the programs that they come from or go to.
 	$(MODELS_VENV)/bin/python -m pytest -n auto --dist loadfile -o python_files='check_*.py' tests/models
 
 $(MODELS_VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(MODELS_VENV)/bin/python || $(PYTHON) -m venv $(MODELS_VENV)
 	$(MODELS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt torch
 	$(MODELS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt \
-		--editable '.[marian]' hypothesis pytest pytest-xdist
+		--editable '.[ctranslate2,marian]' hypothesis pytest pytest-xdist
+	touch $@
+
+# Of its requirements spaCy is left out: it is large, and only one of its splitters needs it.
+$(ARGOS_VENV)/.installed: constraints.txt
+	test -x $(ARGOS_VENV)/bin/python || $(PYTHON) -m venv $(ARGOS_VENV)
+	$(ARGOS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt torch
+	$(ARGOS_VENV)/bin/python -m pip install --quiet --no-deps argostranslate==1.11.0 stanza==1.10.1
+	$(ARGOS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt \
+		ctranslate2 emoji minisbd networkx packaging protobuf requests sentencepiece tqdm
 	touch $@
 
 test-browser: $(VENV)/.browser runs/demo build/docs/index.html  ## Run the tests of explorer and site in Chromium.
@@ -118,4 +128,4 @@ settings: install  ## Write the tables of the pages of settings anew after a set
 	$(BIN)/python -m tests.meta.settings_page
 
 clean:  ## Remove what can be made again; runs/ stays.
-	rm -rf $(VENV) $(KERAS_VENV) $(MODELS_VENV) build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(KERAS_VENV) $(MODELS_VENV) $(ARGOS_VENV) build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache

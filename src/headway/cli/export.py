@@ -14,15 +14,17 @@ from headway.counted import counted
 def export(
     model: Model,
     to: Annotated[
-        str, typer.Option("--to", metavar="keras|ctranslate2|firefox", help="Form to write.")
+        str, typer.Option("--to", metavar="keras|ctranslate2|firefox|argos", help="Form to write.")
     ],
-    out: Annotated[Path, typer.Option("--out", help="A new folder.")],
+    out: Annotated[
+        Path, typer.Option("--out", help="A new folder; for argos a new file, NAME.argosmodel.")
+    ],
     quantization: Annotated[
         str | None,
         typer.Option(
             "--quantization",
             metavar="none|int8|float16",
-            help="How weights are stored (ctranslate2); none, which is float32, if unset.",
+            help="How weights are stored (ctranslate2, argos); none, which is float32, if unset.",
         ),
     ] = None,
     sample: Annotated[
@@ -30,7 +32,7 @@ def export(
         typer.Option(
             "--sample",
             metavar="FILE",
-            help="Sentences, one a line, to compare on (ctranslate2, firefox).",
+            help="Sentences, one a line, to compare on (ctranslate2, argos, firefox).",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -40,14 +42,14 @@ def export(
     """Write a model in the form of another framework, after checking that both agree."""
     from headway.errors import ConfigError, suggest
 
-    if to == "ctranslate2":
+    if to in ("ctranslate2", "argos"):
         remark_on_weights(model, quiet)
-        result, text = _to_ctranslate2(model, out, quantization or "none", sample)
+        result, text = _to_ctranslate2(model, out, quantization or "none", sample, to=to)
     elif to not in ("firefox", "keras"):
-        forms = ["ctranslate2", "firefox", "keras"]
+        forms = ["argos", "ctranslate2", "firefox", "keras"]
         raise ConfigError(f"There is no export to '{to}'.", suggest(to, forms))
     elif quantization:
-        raise ConfigError("--quantization is for --to ctranslate2 only.", "Leave it out.")
+        raise ConfigError("--quantization is for --to ctranslate2 and argos only.", "Leave it out.")
     elif to == "firefox":
         remark_on_weights(model, quiet)
         result, text = _to_firefox(model, out, sample)
@@ -93,18 +95,23 @@ def _to_firefox(
 
 
 def _to_ctranslate2(
-    model: Path, out: Path, quantization: str, sample: Path | None
+    model: Path, out: Path, quantization: str, sample: Path | None, *, to: str
 ) -> tuple[dict[str, str | int | float], str]:
-    """Export; return the result as JSON and as text."""
+    """Export, as a package of Argos Translate if `to` says so; return the result as JSON and text.
+
+    The model in such a package is one for CTranslate2.
+    """
     from dataclasses import asdict
 
     from headway.data.lines import read_lines
-    from headway.interop.ctranslate2 import export as write
+    from headway.interop import argos, ctranslate2
 
+    write = argos.export if to == "argos" else ctranslate2.export
     texts = [] if sample is None else list(read_lines(sample))
     result = write(model, out, quantization, texts)
     lines = [
-        f"Wrote {result.folder}; README.md there says how to run it.",
+        f"Wrote {result.folder}; README.md {'in it' if to == 'argos' else 'there'} says how to run "
+        "it.",
         f"In float32 the greedy translations of {counted(result.sentences, 'sentence')} are the "
         "same"
         + (f", {result.ties} up to a tie" if result.ties else "")

@@ -119,6 +119,11 @@ class Tokenizer:
         return self._kind
 
     @property
+    def has_leading_tags(self) -> bool:
+        """Return True if a tag such as `>>deu<<` at the beginning of a text is one piece."""
+        return self._has_leading_tags
+
+    @property
     def vocabulary_size(self) -> int:
         """Return the number of pieces, special ones included."""
         return self._size

@@ -97,6 +97,10 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     yield "warm-up", ["warm-up"]
     ctranslate2 = ["export", model, "--to", "ctranslate2", "--out", place / "ctranslate2"]
     yield "export --to ctranslate2", ctranslate2
+    bundle = replace(load_bundle(model), source_language="Korean", target_language="English")
+    save_bundle(place / "named", bundle)
+    argos = ["export", place / "named", "--to", "argos", "--out", place]
+    yield "export --to argos", argos
     yield "push", ["push", model, "kim/ko-en"]
     yield "pull", ["pull", "kim/ko-en"]
 

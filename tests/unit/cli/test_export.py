@@ -1,8 +1,10 @@
 """`headway export`: what it prints, and what it refuses."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+from headway.bundle import load_bundle, save_bundle
 from headway.data.tokenizer import Tokenizer
 
 
@@ -17,6 +19,16 @@ def test_to_ctranslate2(run, bundle_path: Path, tmp_path: Path) -> None:
 
     status, text, _ = run("export", bundle_path, "--to", "ctranslate2", "--out", out)
     assert (status, text) == (1, "")
+
+
+def test_to_argos(run, bundle_path: Path, tmp_path: Path) -> None:
+    bundle = replace(load_bundle(bundle_path), source_language="ko", target_language="English")
+    save_bundle(tmp_path / "named", bundle)
+    status, text, err = run("export", tmp_path / "named", "--to", "argos", "--out", tmp_path)
+    assert (status, err) == (0, "")
+    file = tmp_path / "translate-ko_en-1_0.argosmodel"
+    assert text.startswith(f"Wrote {file}; README.md in it says how to run it.\nIn float32 the ")
+    assert file.is_file()
 
 
 def test_a_sample_is_compared_too(run, bundle_path: Path, tmp_path: Path) -> None:
@@ -43,9 +55,10 @@ def test_a_sample_is_compared_too(run, bundle_path: Path, tmp_path: Path) -> Non
 def test_wrong_calls(run, bundle_path: Path, tmp_path: Path) -> None:
     for options, message in (
         (("--to", "ctranslate"), "no export to 'ctranslate'. Did you mean 'ctranslate2'?"),
-        (("--to", "keras", "--quantization", "int8"), "is for --to ctranslate2 only"),
+        (("--to", "keras", "--quantization", "int8"), "is for --to ctranslate2 and argos only"),
         (("--to", "firefox"), "decoder_past is 'self_attention'; a Firefox student has 'ssru'"),
         (("--to", "keras", "--sample", "x"), "--sample is not for --to keras"),
+        (("--to", "argos"), "The source language of the model is 'source', for which Argos"),
         (("--to", "ctranslate2", "--quantization", "8"), "There is no quantization '8'. Known: "),
     ):
         status, out, err = run("export", bundle_path, "--out", tmp_path / "out", *options)
