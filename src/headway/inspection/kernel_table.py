@@ -99,7 +99,7 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
             products_by = {choices[name].by for name in parts}
             choice = dispatch.whole_stack(
                 compiled=products_by.isdisjoint(_NOT_COMPILED),
-                relu=config.activation == "relu",
+                activated=config.activation in ("relu", "silu"),
                 one_size=True,
                 one_epsilon=True,
                 one_kind=True,

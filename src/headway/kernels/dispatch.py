@@ -454,18 +454,18 @@ def pytorch_int8() -> Choice:
 
 
 def whole_stack(
-    *, compiled: bool, relu: bool, one_size: bool, one_epsilon: bool, one_kind: bool
+    *, compiled: bool, activated: bool, one_size: bool, one_epsilon: bool, one_kind: bool
 ) -> Choice:
     """Choose for all layers of an encoder or decoder: one call, or one for each operation.
 
-    compiled: all products are compiled kernels. relu: of every feed-forward network. one_size: all
-    layers have the same sizes. one_epsilon: all norms have. one_kind: each product is of the same
-    kind in all layers.
+    compiled: all products are compiled kernels. activated: all feed-forward networks have ReLU, or
+    all SiLU. one_size: all layers have the same sizes. one_epsilon: all norms have. one_kind: each
+    product is of the same kind in all layers.
     """
     if not compiled:
         return Choice(By.SEPARATE, "a product is not a compiled kernel")
-    if not relu:
-        return Choice(By.SEPARATE, "an activation is not ReLU, and PyTorch computes it")
+    if not activated:
+        return Choice(By.SEPARATE, "PyTorch computes activations other than ReLU and SiLU")
     if not (one_size and one_epsilon and one_kind):
         return Choice(By.SEPARATE, "the layers differ in sizes or in the kinds of their products")
     return Choice(By.NUMBA_WHOLE, "one call for all layers saves the way into each")

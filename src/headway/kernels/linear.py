@@ -17,6 +17,7 @@ from headway.kernels.codegen.vectors import FLOATS, INTS, Code, FlatArray, Value
 from headway.kernels.float_linear import fill_up, in_pairs, room_for_pairs
 from headway.kernels.linear_blocks import LARGEST_BYTE, multiply_blocks
 from headway.kernels.quantized_linear import bytes_for
+from headway.kernels.recurrence_step import sigmoid
 
 _BYTES = ir.VectorType(ir.IntType(8), LANES)
 _NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)  # only bytes have them
@@ -98,12 +99,15 @@ def project(x: Floats, weight: Words, relu: bool, y: Floats) -> None:
     product_with(weight)(x, weight, relu, y)
 
 
-def feed_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats) -> None:
+def feed_forward(
+    x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats, activation: str = "relu"
+) -> None:
     """Compute y = max(0, x w_1 + b_1) w_2 + b_2, equation 2, as `project` computes each half.
 
     In bfloat16, the first half writes its result in the layout of the second half's input.
+    activation: silu has h / (1 + e^-h) in place of max(0, h).
     """
-    network_with(w_1, w_2)(x, w_1, w_2, d_ff, y)
+    network_with(w_1, w_2, activation)(x, w_1, w_2, d_ff, y)
 
 
 def product_with(weight: Words) -> Any:
@@ -113,8 +117,10 @@ def product_with(weight: Words) -> Any:
     return project_pairs if weight.dtype == np.uint32 else project_bytes
 
 
-def network_with(w_1: Words, w_2: Words) -> Any:
-    """Return the kernel of `feed_forward` for weights of these kinds."""
+def network_with(w_1: Words, w_2: Words, activation: str = "relu") -> Any:
+    """Return the kernel of `feed_forward` for weights of these kinds, with ReLU or SiLU."""
+    if activation == "silu":
+        return feed_silu_forward
     pairs = w_1.dtype == np.uint32 and w_2.dtype == np.uint32
     return feed_pairs_forward if pairs else feed_floats_forward
 
@@ -157,6 +163,18 @@ def feed_floats_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats)
     """Compute equation 2 by way of float32, with weights of any kinds."""
     hidden = np.empty((x.shape[0], d_ff), np.float32)
     _project(x, w_1, _YES, hidden)
+    _project(hidden, w_2, _NO, y)
+
+
+@compiled
+def feed_silu_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats) -> None:
+    """Compute equation 2 with SiLU by way of float32, with weights of any kinds."""
+    hidden = np.empty((x.shape[0], d_ff), np.float32)
+    _project(x, w_1, _NO, hidden)
+    for i in range(hidden.shape[0]):  # row by row: the bits do not depend on the number of rows
+        numbers = hidden[i]
+        for c in range(d_ff):
+            numbers[c] *= sigmoid(numbers[c])
     _project(hidden, w_2, _NO, y)
 
 

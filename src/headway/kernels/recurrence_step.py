@@ -9,7 +9,7 @@ from headway.kernels.codegen.numba_compiler import compiled, inlined
 
 
 @inlined
-def _sigmoid(x: np.float32) -> np.float32:
+def sigmoid(x: np.float32) -> np.float32:
     """Return 1 / (1 + e^-x), by a power that cannot overflow."""
     power = exp(min(x, -x))
     return (np.float32(1.0) if x >= 0 else power) / (np.float32(1.0) + power)
@@ -40,11 +40,11 @@ def recur(
         new = cells[row, length % 2]
         if length == 0:
             for c in range(width):
-                new[c] = (np.float32(1.0) - _sigmoid(gate[c])) * candidate[c]
+                new[c] = (np.float32(1.0) - sigmoid(gate[c])) * candidate[c]
         else:
             before = cells[owners[row, length - 1], (length - 1) % 2]
             for c in range(width):
-                forget = _sigmoid(gate[c])
+                forget = sigmoid(gate[c])
                 new[c] = forget * before[c] + (np.float32(1.0) - forget) * candidate[c]
         for c in range(width):
             result[c] = max(new[c], np.float32(0.0))

@@ -102,8 +102,8 @@ def test_the_numba_backend_multiplies_only_by_instructions_that_exist(
         assert (by is By.NUMBA_BFLOAT16) == ("bfloat16" in instructions)
 
 
-def test_only_a_stack_of_equal_layers_with_relu_is_one_call() -> None:
-    facts = dict.fromkeys(("compiled", "relu", "one_size", "one_epsilon", "one_kind"), True)
+def test_only_a_stack_of_equal_layers_is_one_call() -> None:
+    facts = dict.fromkeys(("compiled", "activated", "one_size", "one_epsilon", "one_kind"), True)
     assert dispatch.whole_stack(**facts).by is By.NUMBA_WHOLE
     for name in facts:
         assert dispatch.whole_stack(**facts | {name: False}).by is By.SEPARATE

@@ -50,7 +50,7 @@ for outputs, inputs in ((37, 130), (16, 4), (100, 33)):
         for rows in range(1, 15):
             assert torch.equal(torch.from_numpy(multiply(x[:rows].numpy())), y[:rows])
         back = kind(Projection(torch.randn(inputs, outputs), torch.randn(inputs)), False)
-        both = torch.from_numpy(LoopFeedForward(multiply, back)(x.numpy()))
+        both = torch.from_numpy(LoopFeedForward(multiply, back, "relu")(x.numpy()))
         assert torch.equal(both, torch.from_numpy(back(y.numpy())))
 print("right")
 """

@@ -94,8 +94,8 @@ class Backend(Protocol):
         """Prepare the same for the pieces of each row's list: x, slots, lists -> (R, W)."""
         ...
 
-    def join(self, first: Linear, second: Linear) -> Linear | None:
-        """Return two projections with a ReLU between them as one call; None if not supported."""
+    def join(self, first: Linear, second: Linear, activation: str) -> Linear | None:
+        """Return two projections with this between them as one call; None if not supported."""
         ...
 
     def fuse(self, decoder: Any) -> "WholeDecoder | None":

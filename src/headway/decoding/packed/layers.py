@@ -194,7 +194,7 @@ class FeedForward:
 
     def __init__(self, feed_forward: PositionwiseFeedForward, backend: Backend) -> None:
         """Prepare both projections; a ReLU is part of the first."""
-        name = feed_forward.activation
+        self.name = name = feed_forward.activation
         self.backend = backend
         self.gated = feed_forward.w_gate is not None
         self.d_ff = feed_forward.w_1.out_features
@@ -202,7 +202,7 @@ class FeedForward:
         first = first_projection(feed_forward)
         self.w_1: Linear = backend.linear(first, relu=self.activation is None)
         self.w_2: Linear = backend.linear(Projection.of(feed_forward.w_2))
-        self.joined = backend.join(self.w_1, self.w_2)
+        self.joined = backend.join(self.w_1, self.w_2, name)
 
     def __call__(self, x: Array, context: Any) -> Array:
         """Compute (R, d_model) -> (R, d_model)."""

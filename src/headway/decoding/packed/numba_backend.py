@@ -87,17 +87,17 @@ class LoopProduct(ABC):
 
 
 class LoopFeedForward:
-    """Two products with a ReLU between them, equation 2, by one compiled kernel."""
+    """Two products with ReLU or SiLU between them, equation 2, by one compiled kernel."""
 
-    def __init__(self, first: LoopProduct, second: LoopProduct) -> None:
-        """Use the prepared weights."""
-        self.first, self.second = first, second
+    def __init__(self, first: LoopProduct, second: LoopProduct, activation: str) -> None:
+        """Use the prepared weights; only a ReLU is part of the first."""
+        self.first, self.second, self.activation = first, second, activation
 
     def __call__(self, x: Floats) -> Floats:
         """Compute (R, d_model) -> (R, d_model)."""
         first, second = self.first, self.second
         y = np.empty((len(x), second.num_outputs), np.float32)
-        linear.feed_forward(x, first.weight, second.weight, first.num_outputs, y)
+        linear.feed_forward(x, first.weight, second.weight, first.num_outputs, y, self.activation)
         return y
 
 
@@ -188,6 +188,7 @@ class FusedDecoder:
             [addresses_of([product.weight for product in role]) for role in products]
         )
         self.d_ff = products[-2][0].num_outputs
+        self.activation = _activation(decoder)
         self.gammas = np.stack([norm.gamma for norm in decoder.norms])
         self.betas = np.stack([norm.beta for norm in decoder.norms])
         self.epsilon = decoder.norms[0].epsilon
@@ -238,7 +239,14 @@ class FusedDecoder:
         memory = rows, ints, ints, cache, cache, 0, self.num_heads, rows
         return [
             *(form(linear.product_with(weight), rows, weight, False, rows) for weight in single),
-            form(linear.network_with(first, second), rows, first, second, self.d_ff, rows),
+            form(
+                linear.network_with(first, second, self.activation),
+                rows,
+                first,
+                second,
+                self.d_ff,
+                rows,
+            ),
             past,
             form(attention_step.attend_to_memory, *memory),
             _attention(self.heads, self.cache_dtype),
@@ -274,6 +282,7 @@ class FusedEncoder:
             [addresses_of([product.weight for product in role]) for role in products]
         )
         self.d_ff = products[-2][0].num_outputs
+        self.activation = _activation(encoder)
         self.gammas = np.stack([norm.gamma for norm in encoder.norms])
         self.betas = np.stack([norm.beta for norm in encoder.norms])
         self.epsilon = encoder.norms[0].epsilon
@@ -329,7 +338,7 @@ class FusedEncoder:
                 form(linear.product_with(weight), rows, weight, False, rows)
                 for weight in (w_qkv, w_o, memory)
             ),
-            form(linear.network_with(w_1, w_2), rows, w_1, w_2, self.d_ff, rows),
+            form(linear.network_with(w_1, w_2, self.activation), rows, w_1, w_2, self.d_ff, rows),
             form(attention_step.attend_to_source, rows, starts, rows, rows, 0, 1, rows),
             form(decoder_step.add_norm, rows, rows, vector, vector, self.epsilon, rows, rows),
             _attention(self.heads, np.float32),
@@ -353,11 +362,16 @@ def _whole_stack(stack: Stack, products: list[list[Any]]) -> dispatch.Choice:
     networks = [s for s in stack.sublayers if isinstance(s, FeedForward)]
     return dispatch.whole_stack(
         compiled=all(isinstance(p, LoopProduct) for role in products for p in role),
-        relu=all(network.activation is None for network in networks),
+        activated={network.name for network in networks} in ({"relu"}, {"silu"}),
         one_size=_has_one_size(stack),
         one_epsilon=len({float(norm.epsilon) for norm in stack.norms}) == 1,
         one_kind=all(len({type(product) for product in role}) == 1 for role in products),
     )
+
+
+def _activation(stack: Stack) -> str:
+    """Return the activation of the feed-forward networks, which is the same in all layers."""
+    return next(s.name for s in stack.sublayers if isinstance(s, FeedForward))
 
 
 def _addresses(state: PackedState) -> Ints:
@@ -502,11 +516,13 @@ class NumbaBackend:
         """Prepare the projection to the pieces of each row's list."""
         return ListedLoop(self.array(projection.weight), self.array(projection.bias))
 
-    def join(self, first: Linear, second: Linear) -> LoopFeedForward | None:
-        """Return both products as one call if both are compiled and only the first has a ReLU."""
+    def join(self, first: Linear, second: Linear, activation: str) -> LoopFeedForward | None:
+        """Return both products as one call if both are compiled, with ReLU or SiLU between them."""
         if not isinstance(first, LoopProduct) or not isinstance(second, LoopProduct):
             return None
-        return LoopFeedForward(first, second) if first.relu and not second.relu else None
+        if activation not in ("relu", "silu"):
+            return None
+        return LoopFeedForward(first, second, activation)
 
     def fuse(self, decoder: Stack) -> WholeDecoder | None:
         """Return the decoder as one call if `dispatch.whole_stack` chooses that."""

@@ -187,7 +187,7 @@ class TorchBackend:
         """Prepare the projection to the pieces of each row's list."""
         return ListedProduct(projection, self.device)
 
-    def join(self, first: object, second: object) -> None:
+    def join(self, first: object, second: object, activation: object) -> None:
         """Return None, as `fuse` does."""
 
     def fuse(self, decoder: object) -> None:

@@ -428,11 +428,11 @@ def test_both_halves_in_one_call_have_the_bits_of_two(kind: str, d_model: int, d
     product = loop_product(kind)
     first = product(projection(d_ff, d_model), True)
     second = product(projection(d_model, d_ff), False)
-    both = compiled_products().LoopFeedForward(first, second)
+    both = compiled_products().LoopFeedForward(first, second, "relu")
     x = np.random.randn(150, d_model).astype(np.float32)
     x[3], x[5, 1] = np.inf, np.nan
     first_of_zeros = product(Projection(-torch.ones(d_ff, d_model), torch.zeros(d_ff)), True)
-    none = compiled_products().LoopFeedForward(first_of_zeros, second)
+    none = compiled_products().LoopFeedForward(first_of_zeros, second, "relu")
 
     expected = second(first(x))
 
@@ -443,8 +443,34 @@ def test_both_halves_in_one_call_have_the_bits_of_two(kind: str, d_model: int, d
     assert np.array_equal(none(x), second(first_of_zeros(x)), equal_nan=True)
 
 
-@pytest.mark.parametrize(("activation", "joined"), [("relu", True), ("gelu", False)])
-def test_a_feed_forward_with_relu_is_one_call(activation: str, joined: bool) -> None:
+@pytest.mark.parametrize(
+    ("d_model", "d_ff"), [(130, 70), (64, 256), (3, 1), (33, 65), (512, 1100), (16, 32)]
+)
+@pytest.mark.parametrize("kind", LOOP_PRODUCTS)
+def test_silu_between_both_halves_is_that_of_pytorch(kind: str, d_model: int, d_ff: int) -> None:
+    product = loop_product(kind)
+    first = product(projection(d_ff, d_model), False)
+    second = product(projection(d_model, d_ff), False)
+    both = compiled_products().LoopFeedForward(first, second, "silu")
+    x = np.random.randn(50, d_model).astype(np.float32)
+    x[7] *= 100  # far beyond the numbers whose powers float32 has
+    x[5, 1] = np.nan
+
+    hidden = torch.nn.functional.silu(torch.from_numpy(first(x)))
+    expected = torch.from_numpy(second(hidden.numpy()))
+
+    found = torch.from_numpy(both(x))
+    assert found[5].isnan().all() == expected[5].isnan().all()
+    kept = [i for i in range(50) if i != 5]
+    scale = float(hidden[kept].abs().max())
+    coarse = 1e-5 if kind == "Float32Product" else 2e-2  # a number may be rounded the other way
+    torch.testing.assert_close(found[kept], expected[kept], rtol=coarse, atol=coarse * scale)
+
+
+@pytest.mark.parametrize(
+    ("activation", "joined"), [("relu", True), ("silu", True), ("gelu", False)]
+)
+def test_a_feed_forward_with_relu_or_silu_is_one_call(activation: str, joined: bool) -> None:
     """As if there were none, it would only be slower."""
     backend = pytest.importorskip("headway.decoding.packed.numba_backend").NumbaBackend()
     module = PositionwiseFeedForward(24, 40, activation=activation)
@@ -467,6 +493,7 @@ def test_what_lies_between_pairs_is_in_pairs() -> None:
         (floats, floats, products.feed_floats_forward),
     ):
         assert products.network_with(first, second) is way
+        assert products.network_with(first, second, "silu") is products.feed_silu_forward
 
 
 @pytest.mark.parametrize("kind", LOOP_PRODUCTS)
