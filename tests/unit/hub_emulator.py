@@ -187,7 +187,9 @@ class _Routes(BaseHTTPRequestHandler):
         name = f"{wanted['organization']}/{wanted['name']}"
         status = 409 if name in self.hub.repositories else 200
         if status == 200:
-            repository = Repository(private=wanted.get("visibility") == "private")
+            repository = Repository(
+                private=wanted.get("visibility") == "private" or wanted.get("private", False)
+            )
             repository.commit("main", {".gitattributes": b""})
             self.hub.repositories[name] = repository
         self._send(status, {"url": f"{self.hub.address}/{name}", "name": name})

@@ -1,6 +1,7 @@
 """`headway push`: what it prints, and what it refuses."""
 
 import json
+import warnings
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import torch
 from tests.unit.hub_emulator import Hub
 
 from headway.bundle import load_bundle, save_bundle
+from headway.errors import HeadwayWarning
 
 
 class Doubled(torch.nn.Linear):
@@ -40,6 +42,44 @@ def test_parts_without_code_are_remarked_on(
     _, _, err = run("push", tmp_path / "own", "kim/own")
     assert err.startswith("Note: the model has parts of your own. Without --code FILE, others")
     assert run("push", tmp_path / "own", "kim/own", "--quiet")[2] == ""
+
+
+CODE = """
+import torch
+
+class Doubled(torch.nn.Linear):
+    def forward(self, x):
+        return 2 * super().forward(x)
+
+def change(model):
+    model.encoder.layers[0].feed_forward.w_1 = Doubled(8, 12)
+"""
+
+
+def test_every_command_runs_code_only_if_it_is_trusted(
+    run, hub: Hub, bundle_path: Path, tmp_path: Path
+) -> None:
+    bundle = load_bundle(bundle_path)
+    bundle.model.encoder.layers[0].feed_forward.w_1 = Doubled(8, 12)
+    save_bundle(tmp_path / "own", bundle)
+    (tmp_path / "mine.py").write_text(CODE)
+    text, model = tmp_path / "text", "hf://kim/own"
+    text.write_text("the cat\n")
+    assert run("push", tmp_path / "own", "kim/own", "--code", tmp_path / "mine.py")[0] == 0
+    both = ("--source", text, "--target", text)
+    for command in (
+        ("translate", model, text, "--engine", "reference", "--precision", "float32"),
+        ("score", model, *both),
+        ("align", model, *both),
+        ("evaluate", model, *both[:2], "--reference", text, "--precision", "float32"),
+        ("inspect", model, "the cat"),
+    ):
+        status, out, err = run(*command)
+        assert (status, out) == (1, ""), command
+        assert "parts.py, which was not run" in err
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", HeadwayWarning)  # parts of one's own are slower
+            assert run(*command, "--trust-code")[0] == 0, command
 
 
 def test_wrong_calls(

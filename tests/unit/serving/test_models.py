@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.unit.hub_emulator import Hub, Repository
 
 from headway.bundle import save_bundle
 from headway.inspection.catalog import catalog
@@ -97,6 +98,17 @@ def test_bundles_have_the_names_of_their_folders(tmp_path: Path, served: Served)
     assert [one.name for one in found] == ["one", "run", "one-2"]
     assert len({one.checksum for one in found}) == 1
     assert [one.description["given"] for one in found] == [path.as_posix() for path in paths]
+
+
+def test_a_bundle_on_the_hub_has_the_name_of_its_repository(
+    hub: Hub, tmp_path: Path, served: Served
+) -> None:
+    save_bundle(tmp_path / "one", served.translator.bundle)
+    hub.repositories["kim/ko-en"] = repository = Repository()
+    repository.commit("main", {p.name: p.read_bytes() for p in (tmp_path / "one").iterdir()})
+    (found,) = load_models([Path("hf://kim/ko-en")], "cpu")
+    assert (found.name, found.description["given"]) == ("ko-en", "hf://kim/ko-en")
+    assert found.checksum == load_models([tmp_path / "one"], "cpu")[0].checksum
 
 
 def test_formulas_have_no_backslash(client) -> None:

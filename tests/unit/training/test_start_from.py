@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.unit.hub_emulator import Hub, Repository
 
 from headway.bundle import Bundle, load_bundle, model_tensors, save_bundle
 from headway.config.model import Architecture
@@ -202,6 +203,23 @@ def test_averaged_weights_that_do_worse_are_remarked_on(
     best = str(tmp_path / "run" / "best")
     found = [message for message in start.messages if "rather start from it" in message]
     assert [best in message for message in found] == [True] * said
+
+
+def test_a_model_on_the_hub_is_recorded_with_its_revision(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig], hub: Hub
+) -> None:
+    folder = make_start()
+    hub.repositories["kim/ko-en"] = repository = Repository()
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    revision = repository.commit("main", files)
+
+    start = started(fine_tune(Path("hf://kim/ko-en")))
+
+    checksum = read_bundle(folder).checksum
+    assert start.origin == {"bundle": f"hf://kim/ko-en@{revision}", "checksum": checksum}
+    assert any(revision in message for message in start.messages)
+    here = started(fine_tune(folder))
+    assert all(torch.equal(start.tensors[name], here.tensors[name]) for name in here.tensors)
 
 
 def test_a_tag_is_one_piece_of_the_source(
