@@ -94,6 +94,9 @@ def build_spec(bundle: Bundle) -> Any:
     source, target = spec.encoder.embeddings[0], spec.decoder.embeddings
     source.weight = _array(model.source_embedding.tokens.weight[: len(bundle.source_tokenizer)])
     target.weight = _array(model.target_embedding.tokens.weight[: len(bundle.target_tokenizer)])
+    if (zero_id := bundle.config.zero_id) is not None and target.weight[zero_id].any():
+        target.weight = target.weight.copy()  # because the output has the same table
+        target.weight[zero_id] = 0
     _set_positions(spec.encoder, model.source_embedding, bundle)
     _set_positions(spec.decoder, model.target_embedding, bundle)
     for layer_spec, layer in zip(spec.encoder.layer, model.encoder.layers, strict=True):

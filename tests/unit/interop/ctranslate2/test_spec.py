@@ -149,6 +149,16 @@ def test_an_epsilon_that_is_not_the_configured_one_is_refused(make_bundle: MakeB
         check_expressible(dataclasses.replace(bundle, config=config))
 
 
+def test_a_token_that_is_read_as_zeros_has_a_row_of_zeros(make_bundle: MakeBundle) -> None:
+    bundle = make_bundle(zero_id=2)
+    spec = build_spec(bundle)
+    table = bundle.model.output_projection.weight.detach().numpy()
+    assert not spec.decoder.embeddings.weight[2].any()
+    np.testing.assert_array_equal(spec.decoder.embeddings.weight[3:], table[3:])
+    np.testing.assert_array_equal(spec.decoder.projection.weight, table)
+    assert table[2].any()
+
+
 def test_an_ssru_is_refused(make_bundle: MakeBundle) -> None:
     with pytest.raises(ConfigError, match="CTranslate2 has no decoder_past 'ssru'"):
         check_expressible(make_bundle(decoder_past="ssru"))

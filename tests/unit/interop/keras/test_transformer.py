@@ -149,6 +149,14 @@ def test_an_ssru_is_refused(make_bundle: MakeBundle) -> None:
         from_bundle(make_bundle(decoder_past="ssru"))
 
 
+def test_a_token_that_is_read_as_zeros_needs_a_row_of_zeros(make_bundle: MakeBundle) -> None:
+    bundle = make_bundle(zero_id=2)
+    with pytest.raises(ConfigError, match="zero_id is 2, but the row of this token is not zero"):
+        from_bundle(bundle)
+    bundle.model.target_embedding.tokens.weight.data[2] = 0
+    from_bundle(bundle)
+
+
 def test_learned_positions_are_refused(make_bundle: MakeBundle) -> None:
     with pytest.raises(ConfigError, match="no learned positions"):
         from_bundle(make_bundle(positions="learned", max_positions=9))
