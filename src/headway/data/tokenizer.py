@@ -214,6 +214,13 @@ class Tokenizer:
         """
         return islice(table_of(self._data), self._size)
 
+    def has_ids_of(self, other: "Tokenizer") -> bool:
+        """Return True if both have the same piece for each id, though they may cut differently."""
+        if self == other:
+            return True
+        ids = range(len(self))
+        return len(self) == len(other) and self.pieces(ids) == other.pieces(ids)
+
     def unknown_count(self, ids: Iterable[int]) -> int:
         """Return how many of these ids are unknown, because the vocabulary lacks their text.
 

@@ -100,7 +100,7 @@ def build_bundle(
 
     shared: draw from the default generators, which a user's own parts also use.
     """
-    if source != target:
+    if not source.has_ids_of(target):
         check_sharing(config)
     seed = config.training.seed
     if shared:

@@ -115,6 +115,16 @@ def test_lists_that_cannot_be_a_vocabulary() -> None:
         renumbered(b"no model", PIECES)
 
 
+def test_two_models_with_one_list_have_the_same_ids() -> None:
+    lines = ["eine Katze", "der Hund lief fort", "Hunde und Katzen"] * 4
+    other = train_tokenizer(lines, kind="unigram", vocabulary_size=24).to_bytes()
+    german = renumbered(other, LISTED)
+    assert german != TOKENIZER
+    assert german.has_ids_of(TOKENIZER)
+    assert not german.has_ids_of(renumbered(other, LISTED[::-1]))
+    assert not german.has_ids_of(renumbered(other, LISTED[1:]))
+
+
 def test_merges_take_no_strange_pieces() -> None:
     data = train_tokenizer(LINES, kind="bpe", vocabulary_size=30).to_bytes()
     pieces = [text for text, _, _ in Tokenizer(data).table()][4:]
