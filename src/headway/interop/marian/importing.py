@@ -9,6 +9,7 @@ from headway.bundle_folder import check_place
 from headway.errors import BundleError
 from headway.home import expanded
 from headway.interop.marian.hugging_face import read_hugging_face
+from headway.interop.marian.original import read_original
 from headway.interop.marian.read_model import ReadModel
 from headway.interop.marian.recognition import Kind, MarianFolder, recognize
 from headway.interop.marian.student import read_student
@@ -28,6 +29,7 @@ class Imported:
 
 READERS: dict[Kind, Callable[[MarianFolder], ReadModel]] = {
     "hugging-face": read_hugging_face,
+    "marian": read_original,
     "student": read_student,
 }
 """By kind: the function that reads such a folder."""

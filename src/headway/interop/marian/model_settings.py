@@ -9,9 +9,10 @@ from headway.errors import BundleError, shown
 
 _LINE = re.compile(r"([A-Za-z0-9_-]+):(.*)")
 _MOST_LETTERS = 2**16
+_ACTIVATION = "transformer-ffn-activation"
 
 # By setting: the values that Headway computes, the first of them Marian's default.
-_ALLOWED: Mapping[str, tuple[str, ...]] = {
+STUDENT: Mapping[str, tuple[str, ...]] = {
     "type": ("transformer",),
     "transformer-decoder-autoreg": ("rnn",),
     "dec-cell": ("ssru",),
@@ -38,11 +39,18 @@ _ALLOWED: Mapping[str, tuple[str, ...]] = {
     "output-omit-bias": ("false",),
     "layer-normalization": ("false", "true"),
 }
+_OF_RECURRENCE = ("dec-cell", "dec-cell-base-depth", "dec-cell-high-depth")
+ORIGINAL: Mapping[str, tuple[str, ...]] = {
+    **{name: allowed for name, allowed in STUDENT.items() if name not in _OF_RECURRENCE},
+    "transformer-decoder-autoreg": ("self-attention",),
+    "transformer-ffn-activation": ("swish", "relu"),
+}
+"""The same for models whose decoder attends to its past."""
 
 
 @dataclass(frozen=True, slots=True)
-class StudentSettings:
-    """The settings of a student that its tensors do not show."""
+class ModelSettings:
+    """The settings of a model that its tensors do not show."""
 
     num_heads: int
     activation: Activation
@@ -85,14 +93,17 @@ def _value(text: str) -> str:
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
-def check_student(
-    settings: Mapping[str, str | list[str]], sizes: Mapping[str, int]
-) -> StudentSettings:
+def check_settings(
+    settings: Mapping[str, str | list[str]],
+    sizes: Mapping[str, int],
+    allowed_values: Mapping[str, tuple[str, ...]] = STUDENT,
+) -> ModelSettings:
     """Refuse settings that Headway does not compute, by name; return those that it needs.
 
     sizes: by setting, the number that the tensors show; a setting may not contradict it.
+    allowed_values: STUDENT or ORIGINAL.
     """
-    for name, allowed in _ALLOWED.items():
+    for name, allowed in allowed_values.items():
         value = settings.get(name, allowed[0])
         text = " ".join(value) if isinstance(value, list) else value
         if text not in allowed:
@@ -113,8 +124,8 @@ def check_student(
             f"transformer-heads is {heads}, which does not divide dim-emb {width}.",
             "Give a model as Marian wrote it.",
         )
-    activation = settings.get("transformer-ffn-activation", "relu")
-    return StudentSettings(
+    activation = settings.get(_ACTIVATION, allowed_values[_ACTIVATION][0])
+    return ModelSettings(
         int(heads),
         "silu" if activation == "swish" else "relu",
         _alignment_layer(settings, sizes["dec-depth"]),

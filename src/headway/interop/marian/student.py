@@ -16,7 +16,7 @@ from headway.data.tokenizer import PAD_ID, START_ID
 from headway.errors import BundleError
 from headway.interop.marian.binary import TABLES, BinaryFile
 from headway.interop.marian.lexical_shortlist import read_shortlist
-from headway.interop.marian.model_settings import StudentSettings, check_student, parse_settings
+from headway.interop.marian.model_settings import ModelSettings, check_settings, parse_settings
 from headway.interop.marian.pieces import Renumbered, read_pieces
 from headway.interop.marian.read_model import ReadModel
 from headway.interop.marian.recognition import MarianFolder
@@ -120,7 +120,7 @@ def _tokenizer(path: Path) -> Renumbered:
 
 def _configuration(
     file: BinaryFile, source: Renumbered, target: Renumbered
-) -> tuple[ModelConfig, StudentSettings]:
+) -> tuple[ModelConfig, ModelSettings]:
     """Return the configuration that the settings and the shapes of a file give."""
     if SETTINGS not in file.items:
         raise file.damaged(f"It has no '{SETTINGS}', which holds the model's settings.")
@@ -135,7 +135,7 @@ def _configuration(
         "enc-depth": encoder,
         "dec-depth": decoder,
     }
-    settings = check_student(parse_settings(file.text(SETTINGS)), sizes)
+    settings = check_settings(parse_settings(file.text(SETTINGS)), sizes)
     config = ModelConfig(
         d_model=table.shape[1],
         d_ff=hidden.shape[1],
@@ -254,7 +254,7 @@ def weight_names(config: ModelConfig) -> Iterator[tuple[str, str]]:
     ):
         for layer in range(layers):
             theirs, ours = f"{stack}_l{layer + 1}_", f"{stack}.layers.{layer}."
-            names = _ENCODER if stack == "encoder" else _DECODER
+            names = _ENCODER if stack == "encoder" else _DECODERS[config.decoder_past]
             yield from ((theirs + name, ours + place) for name, place in names.items())
 
 
@@ -282,11 +282,16 @@ _FEED_FORWARD: Mapping[str, str] = {
     **_norm("ffn_ffn", "feed_forward"),
 }
 _ENCODER = {**_attention("self", "self_attention"), **_FEED_FORWARD}
-_DECODER = {
-    "rnn_W": "ssru.w_x.weight",
-    "rnn_Wf": "ssru.w_f.weight",
-    "rnn_bf": "ssru.w_f.bias",
-    **_norm("rnn_ffn", "ssru"),
-    **_attention("context", "cross_attention"),
-    **_FEED_FORWARD,
+_PASTS: dict[str, dict[str, str]] = {
+    "self_attention": _attention("self", "self_attention"),
+    "ssru": {
+        "rnn_W": "ssru.w_x.weight",
+        "rnn_Wf": "ssru.w_f.weight",
+        "rnn_bf": "ssru.w_f.bias",
+        **_norm("rnn_ffn", "ssru"),
+    },
+}
+_DECODERS = {
+    kind: {**past, **_attention("context", "cross_attention"), **_FEED_FORWARD}
+    for kind, past in _PASTS.items()
 }

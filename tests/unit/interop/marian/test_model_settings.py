@@ -3,7 +3,7 @@
 import pytest
 
 from headway.errors import BundleError
-from headway.interop.marian.model_settings import check_student, parse_settings
+from headway.interop.marian.model_settings import check_settings, parse_settings
 
 from .conftest import SETTINGS
 
@@ -26,7 +26,7 @@ def test_other_yaml_is_refused_by_its_line(line: str) -> None:
 
 
 def test_the_settings_of_a_student_fit() -> None:
-    student = check_student(parse_settings(SETTINGS), SIZES)
+    student = check_settings(parse_settings(SETTINGS), SIZES)
     assert (student.num_heads, student.activation, student.alignment_layer) == (3, "relu", 0)
 
 
@@ -48,7 +48,7 @@ def test_the_settings_of_a_student_fit() -> None:
 )
 def test_what_does_not_fit_is_refused(name: str, value: str, message: str) -> None:
     with pytest.raises(BundleError, match=message):
-        check_student(parse_settings(SETTINGS) | {name: value}, SIZES)
+        check_settings(parse_settings(SETTINGS) | {name: value}, SIZES)
 
 
 @pytest.mark.parametrize(
@@ -57,4 +57,4 @@ def test_what_does_not_fit_is_refused(name: str, value: str, message: str) -> No
 def test_the_layer_of_the_guided_head(value: str, layer: int | None) -> None:
     settings = parse_settings(SETTINGS) | {"transformer-guided-alignment-layer": value}
     settings["dec-depth"] = "3"
-    assert check_student(settings, SIZES | {"dec-depth": 3}).alignment_layer == layer
+    assert check_settings(settings, SIZES | {"dec-depth": 3}).alignment_layer == layer
