@@ -1,11 +1,11 @@
 """The limit of each cell of `headway bench translate` on this processor, and the share reached.
 
     headway bench translate MODEL … --json > RESULT
-    python benchmarks/translation_limits.py SOURCE RESULT [RESULT …] --out FILE [--sentences 200]
+    python benchmarks/translation_limits.py SOURCE RESULT [RESULT …] --name tiny --out FILE
 
 The cells of all results, which are of one model, are written to FILE with a limit in each. The
-model, a bundle or a size of random weights, is that of the results. The limit is a time that no program with these weights in int8 can beat on this
-machine:
+model, a bundle or a size of random weights, is that of the results. The limit is a time that no
+program with these weights in int8 can beat on this machine:
 
 - products: the multiply-adds of all weights, divided by the rate of the processor's instruction for
   products of bytes, from register to register. A source token passes the encoder and the products
@@ -204,7 +204,7 @@ def seconds_of_a_token(
 
     products: multiply-adds a second. rate_of: bytes a second for this many bytes.
     """
-    source, row = _weights(config, 1, 0), _weights(config, 0, 1)
+    source, row = weights_multiplied(config, 1, 0), weights_multiplied(config, 0, 1)
     computing = (counts["source"] * source + counts["rows"] * row) / products
     if not single:
         return computing, "products"
@@ -215,18 +215,26 @@ def seconds_of_a_token(
     return encoder + steps, "products" if encoder + steps < 1.01 * computing else "bytes"
 
 
-def _weights(config: ModelConfig, source: int, target: int) -> int:
+def weights_multiplied(config: ModelConfig, source: int, target: int) -> int:
     """Return the weights that these tokens are multiplied with, which is their multiply-adds."""
     counted = multiply_adds(config, source, target)
     return counted.total - counted.attention
 
 
 def joined(results: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return one result with the cells, notes and first sentence of all."""
+    """Return one result with the cells, notes and first sentence of all.
+
+    Of two results of one cell, the first counts.
+    """
     (_,) = {(result["model"], result["length"]) for result in results}
+    cells = {}
+    for result in results:
+        for cell in result["cells"]:
+            key = cell["search"], cell["batch"] == 1, cell["busy"]
+            cells.setdefault(key, {"sentences": result["sentences"], **cell})
     firsts = [result["first_sentence"] for result in results if result["first_sentence"]]
     return results[0] | {
-        "cells": [cell for result in results for cell in result["cells"]],
+        "cells": list(cells.values()),
         "notes": list(dict.fromkeys(note for result in results for note in result["notes"])),
         "first_sentence": firsts[0] if firsts else None,
     }
@@ -240,6 +248,7 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("results", type=Path, nargs="+")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--name", required=True, help="Of the model: tiny, base or opus-mt.")
     parser.add_argument("--sentences", type=int, default=200)
     arguments = parser.parse_args()
     if dispatch.has_amx() or not (dispatch.has_avx512() and dispatch.has_vnni()):
@@ -251,8 +260,9 @@ def main() -> None:
     else:
         bundle = load_bundle(result["model"])
         sentences = arguments.source.read_text(encoding="utf-8").splitlines()
+    result = {"name": arguments.name, **result}
     cores = len(os.sched_getaffinity(0))
-    sizes = [_weights(bundle.config, *one) for one in ((1, 0), (0, 1))]
+    sizes = [weights_multiplied(bundle.config, *one) for one in ((1, 0), (0, 1))]
     rates = {
         number: (product_rate(number), {size: read_rate(number, size) for size in sizes})
         for number in sorted({1, cores})

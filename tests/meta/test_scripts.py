@@ -71,3 +71,22 @@ def test_the_model_without_probes_computes_the_same_and_is_not_traced() -> None:
     with headway.trace(model) as seen:
         model(source, target)
     assert len(seen.names()) > 20
+
+
+def test_the_limits_of_translation_count_each_weight_once() -> None:
+    pytest.importorskip("numba")
+    weights = _load("translation_limits").weights_multiplied
+    config = headway.ModelConfig(
+        source_vocab_size=7, target_vocab_size=7, d_model=8, d_ff=12, num_heads=2,
+        num_encoder_layers=1, num_decoder_layers=2,
+    )  # fmt: skip
+    model = headway.Transformer.from_config(config)
+    matrices = {name: p.numel() for name, p in model.named_parameters() if p.dim() == 2}
+    of_memory = {name for name in matrices if "cross_attention.w_k" in name}
+    of_memory |= {name for name in matrices if "cross_attention.w_v" in name}
+    assert len(of_memory) == 4
+    table = matrices.pop("source_embedding.tokens.weight")  # of all three, as output alone
+    a_source_token = sum(n for k, n in matrices.items() if "encoder" in k or k in of_memory)
+    assert weights(config, 1, 0) == a_source_token
+    assert weights(config, 0, 1) == sum(matrices.values()) - a_source_token + table
+    assert weights(config, 3, 5) == 3 * weights(config, 1, 0) + 5 * weights(config, 0, 1)

@@ -1,0 +1,164 @@
+"""The tables and the picture of the page on performance, from results of translation.
+
+    python benchmarks/draw_translation.py en --picture FILE RESULT [RESULT …]
+
+Each RESULT is written by `translation_limits.py`. Prints Markdown in English or Korean (`ko`): one
+line for each cell, then the time of a sentence alone and beside a busy core. The picture has the
+same ratios.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from headway.inspection.drawing import drawing
+
+WORDS = {
+    "en": {
+        "models": {"tiny": "tiny", "base": "base", "opus-mt": "OPUS-MT's size"},
+        "greedy": "greedy",
+        "beam4": "beam 4",
+        "file": "file",
+        "one": "one sentence",
+        "axis": "times the speed of CTranslate2's best",
+        "series": ("as installed", "best", "limit"),
+        "head": (
+            "model", "search", "text", "as installed", "best", "CTranslate2", "ratio", "limit",
+            "share of the limit",
+        ),
+        "times": (
+            "model", "search", "as installed", "CTranslate2", "busy: as installed",
+            "busy: CTranslate2", "file, busy: ratio",
+        ),
+        "limit by": {"products": "products", "bytes": "bytes"},
+    },
+    "ko": {
+        "models": {"tiny": "tiny", "base": "base", "opus-mt": "OPUS-MT 크기"},
+        "greedy": "그리디",
+        "beam4": "빔 4",
+        "file": "파일",
+        "one": "한 문장씩",
+        "axis": "CTranslate2의 가장 빠른 구성을 1로 본 속도",
+        "series": ("설치한 그대로", "가장 빠른 구성", "한계"),
+        "head": (
+            "모델", "탐색", "글", "설치한 그대로", "가장 빠른 구성", "CTranslate2", "비율", "한계",
+            "한계 대비",
+        ),
+        "times": (
+            "모델", "탐색", "설치한 그대로", "CTranslate2", "바쁠 때: 설치한 그대로",
+            "바쁠 때: CTranslate2", "바쁠 때 파일: 비율",
+        ),
+        "limit by": {"products": "곱셈", "bytes": "읽기"},
+    },
+}  # fmt: skip
+
+
+def cells_of(result: dict[str, Any], *, busy: bool) -> list[dict[str, Any]]:
+    """Return the cells: files first, each with greedy search first."""
+    cells = [cell for cell in result["cells"] if cell["busy"] == busy]
+    return sorted(cells, key=lambda cell: (cell["batch"] == 1, cell["search"] != "greedy"))
+
+
+def main_table(results: list[dict[str, Any]], words: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for each cell: tokens a second, ratio, limit, share."""
+    yield f"| {' | '.join(words['head'])} |"
+    yield "|" + "---|" * len(words["head"])
+    for result in results:
+        for cell in cells_of(result, busy=False):
+            installed, limit = cell["as_installed"], cell["limit"]
+            values = [
+                words["models"][result["name"]],
+                words[cell["search"]],
+                words["one" if cell["batch"] == 1 else "file"],
+                f"{installed['tokens_per_second']:,.0f}",
+                f"{cell['ours']:,.0f}",
+                f"{cell['peer']:,.0f}",
+                f"{cell['as_installed_ratio']:.2f} / **{cell['ratio']:.2f}**",
+                f"{limit['tokens_per_second']:,.0f}, {words['limit by'][limit['by']]}",
+                f"{limit['share']:.0%}",
+            ]
+            yield f"| {' | '.join(values)} |"
+
+
+def times_table(results: list[dict[str, Any]], words: dict[str, Any]) -> Iterator[str]:
+    """Yield p50 / p99 of a sentence in milliseconds, alone and beside a busy core."""
+    yield f"| {' | '.join(words['times'])} |"
+    yield "|" + "---|" * len(words["times"])
+    for result in results:
+        for search in ("greedy", "beam4"):
+            of_search = [c for c in result["cells"] if c["search"] == search]
+            single = {c["busy"]: c for c in of_search if c["batch"] == 1}
+            file = next((c for c in of_search if c["batch"] > 1 and c["busy"]), None)
+            if True not in single or file is None:
+                continue
+            times = [
+                f"{ms['p50']:.2f} / {ms['p99']:.2f}"
+                for busy in (False, True)
+                for ms in (single[busy]["as_installed"]["ms"], single[busy]["peer_ms"])
+            ]
+            name = words["models"][result["name"]]
+            ratio = f"{file['ratio']:.2f}"
+            yield f"| {' | '.join([name, words[search], *times, ratio])} |"
+
+
+def draw(results: list[dict[str, Any]], words: dict[str, Any], path: Path) -> None:
+    """Draw the ratios as bars, and the limits as marks, on a logarithmic axis."""
+    installed_name, best_name, limit_name = words["series"]
+    with drawing(path, 3.4 * len(results) + 0.6, 2.6) as figure:
+        panels = figure.subplots(1, len(results), sharey=True, squeeze=False)[0]
+        for panel, result in zip(panels, results, strict=True):
+            cells = cells_of(result, busy=False)
+            places = range(len(cells))
+            installed = [cell["as_installed_ratio"] for cell in cells]
+            best = [cell["ratio"] for cell in cells]
+            limits = [cell["limit"]["tokens_per_second"] / cell["peer"] for cell in cells]
+            panel.barh(
+                [p - 0.19 for p in places], installed, 0.34, color="#9ecae1", label=installed_name
+            )
+            panel.barh([p + 0.19 for p in places], best, 0.34, color="#2171b5", label=best_name)
+            panel.plot(limits, places, "|", color="#d94801", markersize=16, label=limit_name)
+            for place, value in zip(places, best, strict=True):
+                panel.text(value * 1.05, place + 0.19, f"{value:.2f}", va="center", fontsize=8)
+            panel.axvline(1, color="black", linewidth=0.8)
+            panel.set_xscale("log", base=2)
+            panel.set_xlim(0.5, max(32, 1.2 * max(limits)))
+            panel.xaxis.set_major_formatter(lambda value, place: f"{value:g}")
+            panel.set_title(words["models"][result["name"]], fontsize=10)
+            panel.tick_params(labelsize=9)
+            panel.spines[["top", "right"]].set_visible(False)
+            titles = [
+                f"{words['one' if cell['batch'] == 1 else 'file']}, {words[cell['search']]}"
+                for cell in cells
+            ]
+            panel.set_yticks(places, titles)
+        panels[0].invert_yaxis()
+        figure.supxlabel(words["axis"], fontsize=9)
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(
+            handles, labels, loc="outside upper center", ncols=3, fontsize=9, frameon=False
+        )
+
+
+def main() -> None:
+    """Print and draw."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("language", choices=sorted(WORDS))
+    parser.add_argument("results", type=Path, nargs="+")
+    parser.add_argument("--picture", type=Path, required=True)
+    arguments = parser.parse_args()
+    words = WORDS[arguments.language]
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in arguments.results]
+    for line in main_table(results, words):
+        print(line)
+    print()
+    for line in times_table(results, words):
+        print(line)
+    draw(results, words, arguments.picture)
+
+
+if __name__ == "__main__":
+    main()
