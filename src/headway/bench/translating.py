@@ -63,6 +63,7 @@ def compare_translation(
     sentences: int | None = None,
     rounds: int = 3,
     precisions: Sequence[str] = (),
+    peer_precisions: Sequence[str] = (),
     searches: Sequence[str] = ("greedy", "beam4"),
     batches: Sequence[int] = (1, 64),
     cores: int | None = None,
@@ -76,15 +77,16 @@ def compare_translation(
 
     model: a bundle or a run; or size: one of `RANDOM_MODELS`, a model with random weights, whose
     translations have one length on both sides. precisions: of ours; if empty, all that make sense
-    on this processor. float32 is always among them, because it is the baseline of quality. batches:
-    1 is one sentence at a time; among the others each side takes its best for a file. refill: also
-    measure batches without refill. busy: also measure every cell beside a process that keeps one
-    core busy. first: also time new processes that translate one sentence. tokenize: tokenization of
-    sacreBLEU, for BLEU. say: called with the next measurement.
+    on this processor. float32 is always among them, because it is the baseline of quality.
+    peer_precisions: of the peers; if empty, `ctranslate2.PRECISIONS`. batches: 1 is one sentence at
+    a time; among the others each side takes its best for a file. refill: also measure batches
+    without refill. busy: also measure every cell beside a process that keeps one core busy. first:
+    also time new processes that translate one sentence. tokenize: tokenization of sacreBLEU, for
+    BLEU. say: called with the next measurement.
 
     Raises ConfigError for an unknown name, MissingExtraError for a peer that is not installed.
     """
-    _check_names(peers, precisions, batches, tokenize)
+    _check_names(peers, precisions, peer_precisions, batches, tokenize)
     beams = {search: beam_size_of(search) for search in dict.fromkeys(searches)}
     bundle, material = _bundle_and_material(model, size, source, reference, sentences)
     cores = num_cores() if cores is None else cores
@@ -99,7 +101,7 @@ def compare_translation(
         entrants = [Entrant(OURS, precision) for precision in chosen]
         if peers:
             _export(bundle, folder)
-            entrants += _peer_entrants(cores)
+            entrants += _peer_entrants(peer_precisions or ctranslate2.PRECISIONS, cores)
         installed = automatic_precision(bundle.model)
         field = Field(stack, path, folder, material.text)
         notes += field.start(entrants, needed=["float32", *precisions], say=say)
@@ -329,8 +331,8 @@ def _our_precisions(asked: Sequence[str]) -> tuple[list[str], list[str]]:
     return [name for name in _PRECISIONS if name != "bfloat16"], [note]
 
 
-def _peer_entrants(cores: int) -> Iterator[Entrant]:
-    for precision in ctranslate2.PRECISIONS:
+def _peer_entrants(precisions: Sequence[str], cores: int) -> Iterator[Entrant]:
+    for precision in dict.fromkeys(precisions):
         for replicas, threads in peer_layouts(cores):
             yield Entrant("ctranslate2", precision, replicas, threads)
 
@@ -344,16 +346,21 @@ def _export(bundle: Bundle, folder: Path) -> None:
 
 
 def _check_names(
-    peers: Sequence[str], precisions: Sequence[str], batches: Sequence[int], tokenize: str
+    peers: Sequence[str],
+    precisions: Sequence[str],
+    peer_precisions: Sequence[str],
+    batches: Sequence[int],
+    tokenize: str,
 ) -> None:
     for peer in peers:
         if peer not in PEERS:
             raise ConfigError(f"There is no peer '{peer}'.", suggest(peer, PEERS))
-    for precision in precisions:
-        if precision not in _PRECISIONS:
-            raise ConfigError(
-                f"There is no precision '{precision}'.", suggest(precision, _PRECISIONS)
-            )
+    for asked, known in ((precisions, _PRECISIONS), (peer_precisions, ctranslate2.PRECISIONS)):
+        for precision in asked:
+            if precision not in known:
+                raise ConfigError(
+                    f"There is no precision '{precision}'.", suggest(precision, known)
+                )
     if not batches or min(batches) < 1:
         raise ConfigError(
             f"The batches are {', '.join(map(str, batches)) or 'none'}; each must be 1 or more.",

@@ -123,6 +123,10 @@ def translate(
             "--precision", metavar="float32,bfloat16,int8", help="Ours; all sensible ones if unset."
         ),
     ] = "",
+    peer_precision: Annotated[
+        str,
+        typer.Option("--peer-precision", metavar="float32,int8", help="The peer's; both if unset."),
+    ] = "",
     search: Annotated[
         str, typer.Option("--search", metavar="greedy,beamK", help="Searches to measure.")
     ] = "greedy,beam4",
@@ -165,6 +169,7 @@ def translate(
         sentences=sentences,
         rounds=rounds,
         precisions=_names(precision),
+        peer_precisions=_names(peer_precision),
         searches=_names(search),
         batches=_numbers(batch),
         cores=threads,

@@ -213,6 +213,17 @@ def test_a_precision_that_was_left_out_is_not_measured_as_installed(
     assert "As installed, in int8, is not measured: --precision left it out." in notes
 
 
+def test_a_peer_has_the_precisions_that_were_asked_for(
+    bundle_path: Path, source: Path, pretended: type[Pretended]
+) -> None:
+    compare_translation(
+        bundle_path, ["ctranslate2"], source=source, searches=["greedy"], batches=[64],
+        peer_precisions=["int8"],
+    )  # fmt: skip
+    of_peer = {entrant.precision for entrant, _ in pretended.asked if entrant.side != OURS}
+    assert of_peer == {"int8"}
+
+
 def test_each_cell_is_measured_again_beside_a_busy_core(
     bundle_path: Path, source: Path, pretended: type[Pretended], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -427,6 +438,7 @@ def test_the_command_prints_a_table(
     [
         ({"peers": ["ctranslate"]}, r"There is no peer 'ctranslate'\. Did you mean 'ctranslate2'"),
         ({"precisions": ["int4"]}, r"There is no precision 'int4'\. Did you mean 'int8'"),
+        ({"peer_precisions": ["bfloat16"]}, r"There is no precision 'bfloat16'"),
         ({"searches": ["bean4"]}, r"There is no search 'bean4'\. Did you mean 'beam4'"),
         ({"batches": [0, 64]}, r"The batches are 0, 64; each must be 1 or more"),
         ({"batches": []}, r"The batches are none; each must be 1 or more"),
