@@ -30,6 +30,7 @@ FORMS = {
     "separate, relu": {"separate": True, "activation": "relu"},
 }
 EXTRA = 12  # tokens more than the source has
+SHORTEST = 6  # tokens of a translation, because a search by probability alone prefers none
 TOLERANCE = 1e-4
 
 
@@ -178,7 +179,8 @@ def _generated(both: Both, sources: list[list[int]], beam: int) -> list[list[int
         unknown = target[UNK_ID]
         written = both.model.generate(
             input_ids=ids, attention_mask=torch.ones_like(ids), num_beams=beam, do_sample=False,
-            max_new_tokens=len(group[0]) - 1 + EXTRA, length_penalty=0.0, early_stopping=False,
+            max_new_tokens=len(group[0]) - 1 + EXTRA, min_new_tokens=SHORTEST,
+            length_penalty=0.0, early_stopping=False,
             bad_words_ids=[[pad], [unknown]], forced_eos_token_id=None,
         )  # fmt: skip
         for row in written[:, 1:].tolist():
@@ -189,7 +191,7 @@ def _generated(both: Both, sources: list[list[int]], beam: int) -> list[list[int
 
 
 def _translated(both: Both, sources: list[list[int]], beam: int) -> list[Hypothesis]:
-    options = SearchOptions(beam_size=beam, length_penalty=0.0)
+    options = SearchOptions(beam_size=beam, length_penalty=0.0, min_length=SHORTEST)
     requests = [
         Request(row, len(row) - 1 + EXTRA) for group in _by_length(sources) for row in group
     ]

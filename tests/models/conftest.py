@@ -21,7 +21,7 @@ from headway.sample_corpus import build_sample_corpus
 Make = Callable[..., Path]
 
 # Wide logits: an error in one piece or position changes translations.
-WEIGHTS, BIAS, END_BIAS = 0.3, 0.05, 6.0
+WEIGHTS, BIAS, END_BIAS = 0.3, 0.05, 9.0
 TAGS = [">>deu<<", ">>fra<<", ">>kor_Hang<<"]
 _PIECES = 700
 _UNSEEN = 40  # lines whose pieces get no id unless others have them
