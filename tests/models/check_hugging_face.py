@@ -207,5 +207,6 @@ def test_translations(both: Both, sources: list[list[int]], beam: int) -> None:
     different = [pair for pair in pairs if list(pair[0].ids) != pair[1]]
     kinds = len({tuple(written) for _, written in pairs})
     print(f"beam {beam}: {len(pairs)} compared, {kinds} different texts, {different}")
-    assert min(len(pairs) / len(sources), kinds / len(pairs)) > 0.2
+    assert len(pairs) > 0.8 * len(sources)
+    assert kinds > 10  # translations of nothing but one text would hide an error
     assert not different
