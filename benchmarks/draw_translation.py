@@ -69,7 +69,7 @@ def main_table(results: list[dict[str, Any]], words: dict[str, Any]) -> Iterator
         for cell in cells_of(result, busy=False):
             installed, limit = cell["as_installed"], cell["limit"]
             values = [
-                words["models"][result["name"]],
+                words["models"][result["model"]],
                 words[cell["search"]],
                 words["one" if cell["batch"] == 1 else "file"],
                 f"{installed['tokens_per_second']:,.0f}",
@@ -94,20 +94,21 @@ def times_table(results: list[dict[str, Any]], words: dict[str, Any]) -> Iterato
             if True not in single or file is None:
                 continue
             times = [
-                f"{ms['p50']:.2f} / {ms['p99']:.2f}"
+                f"{row['ms']['p50']:.2f} / {row['ms']['p99']:.2f}"
                 for busy in (False, True)
-                for ms in (single[busy]["as_installed"]["ms"], single[busy]["peer_ms"])
+                for row in (single[busy]["as_installed"], single[busy]["fastest_peer"])
             ]
-            name = words["models"][result["name"]]
-            ratio = f"{file['ratio']:.2f}"
+            name = words["models"][result["model"]]
+            rates = [file[side]["tokens_per_second"] for side in ("as_installed", "fastest_peer")]
+            ratio = f"{rates[0] / rates[1]:.2f}"
             yield f"| {' | '.join([name, words[search], *times, ratio])} |"
 
 
 def draw(results: list[dict[str, Any]], words: dict[str, Any], path: Path) -> None:
     """Draw the ratios as bars, and the limits as marks, on a logarithmic axis."""
     installed_name, best_name, limit_name = words["series"]
-    with drawing(path, 3.4 * len(results) + 0.6, 2.6) as figure:
-        panels = figure.subplots(1, len(results), sharey=True, squeeze=False)[0]
+    with drawing(path, 4.3 * len(results), 2.6) as figure:
+        panels = figure.subplots(1, len(results), squeeze=False)[0]
         for panel, result in zip(panels, results, strict=True):
             cells = cells_of(result, busy=False)
             places = range(len(cells))
@@ -125,7 +126,7 @@ def draw(results: list[dict[str, Any]], words: dict[str, Any], path: Path) -> No
             panel.set_xscale("log", base=2)
             panel.set_xlim(0.5, max(32, 1.2 * max(limits)))
             panel.xaxis.set_major_formatter(lambda value, place: f"{value:g}")
-            panel.set_title(words["models"][result["name"]], fontsize=10)
+            panel.set_title(words["models"][result["model"]], fontsize=10)
             panel.tick_params(labelsize=9)
             panel.spines[["top", "right"]].set_visible(False)
             titles = [
@@ -133,7 +134,8 @@ def draw(results: list[dict[str, Any]], words: dict[str, Any], path: Path) -> No
                 for cell in cells
             ]
             panel.set_yticks(places, titles)
-        panels[0].invert_yaxis()
+            panel.invert_yaxis()
+
         figure.supxlabel(words["axis"], fontsize=9)
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(

@@ -260,7 +260,7 @@ def main() -> None:
     else:
         bundle = load_bundle(result["model"])
         sentences = arguments.source.read_text(encoding="utf-8").splitlines()
-    result = {"name": arguments.name, **result}
+    result["model"] = arguments.name  # not where the bundle was
     cores = len(os.sched_getaffinity(0))
     sizes = [weights_multiplied(bundle.config, *one) for one in ((1, 0), (0, 1))]
     rates = {
