@@ -9,6 +9,7 @@ A bundle is a folder:
     card.md             the same for people: data, scores with signatures, licence, how trained
     shortlist.safetensors   if one was learned: which pieces a sentence's translation may need
     parts.py            if pushed with one: code of parts that are not Headway's own
+    drafts.safetensors  if they were counted: which pieces follow others in the training text
     manifest.json       SHA-256 of each of the files above
 """
 
@@ -29,6 +30,7 @@ from torch import Tensor, nn
 from headway.bundle_folder import MANIFEST, check_place, new_bundle
 from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
+from headway.data.draft_counts import DraftCounts
 from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
 from headway.errors import BundleError, ConfigError, require_type
@@ -43,6 +45,7 @@ from headway.runtime.devices import check_device
 from headway.runtime.mapped_tensors import MappedTensors, safetensors_parts
 from headway.saved_bundle import (
     CODE,
+    DRAFTS,
     FORMAT,
     SHORTLIST,
     WEIGHTS,
@@ -91,6 +94,8 @@ class Bundle:
     card: str = ""
     shortlist: Shortlist | None = None
     """Learned from parallel text (`headway shortlist`); used if a search asks for it."""
+    drafts: DraftCounts | None = None
+    """Counted in parallel text (`headway drafts`): greedy search guesses the next pieces by them."""
     checksum: str = ""
     """SHA-256 of the files of the bundle; empty for a bundle that was not read from files."""
     folder: Path | None = None
@@ -296,6 +301,8 @@ def _write_files(folder: Path, bundle: Bundle) -> None:
     }
     if bundle.shortlist is not None:
         files[SHORTLIST] = bundle.shortlist.to_bytes()
+    if bundle.drafts is not None:
+        files[DRAFTS] = bundle.drafts.to_bytes()
     parts: dict[str, Iterator[bytes | memoryview]]
     parts = {name: iter([data]) for name, data in files.items()}
     parts[WEIGHTS] = safetensors_parts(model_tensors(bundle.model))
@@ -370,6 +377,7 @@ def bundle_of(
         record=saved.record,
         card=saved.card,
         shortlist=saved.shortlist,
+        drafts=saved.drafts,
         checksum=saved.checksum,
         folder=saved.folder,
     )

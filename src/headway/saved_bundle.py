@@ -18,6 +18,7 @@ from torch import Tensor
 from headway.bundle_folder import MANIFEST, Identity, has_manifest, identity, places
 from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
+from headway.data.draft_counts import DraftCounts
 from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
 from headway.errors import (
@@ -36,6 +37,7 @@ FORMAT = 1
 CARD = "card.md"
 CODE = "parts.py"
 """Python code with the function `change`, for a model with parts of its author's own."""
+DRAFTS = "drafts.safetensors"
 SHORTLIST = "shortlist.safetensors"
 WEIGHTS = "model.safetensors"
 BEST, AVERAGED, REPORT = "best", "averaged", "report.json"
@@ -64,6 +66,7 @@ class SavedBundle:
     record: dict[str, Any]
     card: str
     shortlist: Shortlist | None
+    drafts: DraftCounts | None
     changed: dict[str, str]
     """Classes of the parts that are not Headway's own, by their path in the model."""
     code: bytes
@@ -108,6 +111,7 @@ def read_bundle(path: str | Path, *, mapped: bool = False) -> SavedBundle:
         record=description["record"],
         card=files.get(CARD, b"").decode(errors="replace"),
         shortlist=_shortlist(folder, files, source, target),
+        drafts=_drafts(folder, files, config),
         changed=description.get("changed", {}),
         code=files.get(CODE, b""),
         tensors=tensors,
@@ -207,12 +211,17 @@ def unfinished_weights(path: str | Path) -> str:
     return which_weights(path) if folder != run and best_is_better(run) is None else ""
 
 
-def saved_shortlist(folder: Path) -> tuple[Shortlist, Any] | None:
-    """Return the shortlist of a bundle and how it was learned; None for a bundle without one."""
-    if not any(place.is_file() for place in places(folder, SHORTLIST)):
-        return None
+def saved_learned(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the shortlist and the drafts of a bundle, by field, and the record of each.
+
+    A bundle without one of them has no such field.
+    """
+    files = {"shortlist": SHORTLIST, "drafts": DRAFTS}
+    if not any(place.is_file() for name in files.values() for place in places(folder, name)):
+        return {}, {}
     saved = read_bundle(folder, mapped=True)
-    return None if saved.shortlist is None else (saved.shortlist, saved.record.get("shortlist"))
+    fields = {name: getattr(saved, name) for name in files if getattr(saved, name) is not None}
+    return fields, {name: saved.record.get(name) for name in fields}
 
 
 def checked_files(folder: Path, path: str | Path, *, mapped: bool = False) -> dict[str, Any]:
@@ -353,6 +362,17 @@ def _shortlist(
         return Shortlist.from_bytes(files[SHORTLIST], len(source), len(target))
     except DataError as error:
         raise BundleError(f"{folder / SHORTLIST}: {error.message}", DAMAGED) from None
+
+
+def _drafts(folder: Path, files: dict[str, bytes], config: ModelConfig) -> DraftCounts | None:
+    if DRAFTS not in files:
+        return None
+    try:
+        return DraftCounts.from_bytes(
+            files[DRAFTS], config.source_vocab_size, config.target_vocab_size
+        )
+    except DataError as error:
+        raise BundleError(f"{folder / DRAFTS}: {error.message}", DAMAGED) from None
 
 
 def _read(folder: Path, name: str, *, mapped: bool = False) -> Any:

@@ -24,7 +24,7 @@ from headway.data.tokenizer import train_tokenizer
 from headway.errors import BundleError
 from headway.interop.folder import new_folder
 from headway.model.transformer import Transformer
-from headway.saved_bundle import find_bundle, read_bundle, saved_shortlist
+from headway.saved_bundle import find_bundle, read_bundle, saved_learned
 
 Files = dict[str, bytes]
 
@@ -222,7 +222,7 @@ def test_killed_at_any_moment_it_is_the_old_or_the_new_one_and_goes_on(
                 pass
         cards.append(load_bundle(folder).card)
         save_bundle(folder, old)
-        assert saved_shortlist(folder) is not None
+        assert list(saved_learned(folder)[0]) == ["shortlist"]
         assert names(folder) == {
             "config.json", "model.safetensors", "tokenizer.model", "card.md", "manifest.json",
             "shortlist.safetensors", "NOTES.txt",
@@ -245,7 +245,7 @@ def test_an_empty_folder_that_was_left_in_the_middle_holds_the_bundle(
 
     assert find_bundle(tmp_path / "mounted") == target
     assert load_bundle(target).card == "new"
-    assert saved_shortlist(target) is None
+    assert saved_learned(target) == ({}, {})
     settle(target)
     assert load_bundle(target).card == "new"
     assert "manifest.json" in names(target)

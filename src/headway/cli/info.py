@@ -137,8 +137,9 @@ def _show(values: dict[str, Any]) -> None:
     for name in ("steps", "epochs", "target_tokens", "seconds", "seed", "precision", "trained_on"):
         if name in record:
             rows.append((f"training: {name}", str(record[name])))
-    for name, value in record.get("shortlist", {}).items():
-        rows.append((f"shortlist: {name}", f"{value:,}"))
+    for learned in ("shortlist", "drafts"):
+        for name, value in record.get(learned, {}).items():
+            rows.append((f"{learned}: {name}", f"{value:,}"))
     for text in ("valid", "test"):
         for score in record.get(text, []):
             rows.append((f"{text} {score['name']}", f"{score['value']:.2f}  {score['signature']}"))

@@ -17,6 +17,7 @@ _SENTENCES = {
     "bench": "Stopped. No measurements were kept.",
     "check": "Stopped. Nothing was changed; run it again.",
     "clean": "Stopped. Your text is unchanged; run it again.",
+    "drafts": "Stopped. The model is unchanged.",
     "score": "Stopped. Nothing was scored.",
     "shortlist": "Stopped. The model is unchanged.",
     "train": "Stopped before the first step. Nothing was saved yet; run it again.",

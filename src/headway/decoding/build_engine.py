@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from headway.data.draft_counts import DraftCounts
 from headway.decoding.engine import Engine
 from headway.decoding.ensemble import EnsembleEngine
 from headway.decoding.packed.backends import choose_backend
@@ -19,7 +20,11 @@ PrecisionName = Literal["auto", "float32", "bfloat16", "int8"]
 
 
 def build_engine(
-    model: Transformer, engine: EngineName = "auto", precision: PrecisionName = "float32"
+    model: Transformer,
+    engine: EngineName = "auto",
+    precision: PrecisionName = "float32",
+    *,
+    drafts: DraftCounts | None = None,
 ) -> Engine:
     """Make an engine of a model in eval mode.
 
@@ -27,7 +32,8 @@ def build_engine(
     "reference" calls the model itself. "auto" is packed, except for a model with parts of the
     caller's own or with hooks: there it warns and is reference, because packed reads the weights
     and calls no part. precision: of the packed engine's matrix products; "auto" is the fastest on
-    this machine that scores as float32 does (`headway.decoding.precision`). Raises ConfigError if
+    this machine that scores as float32 does (`headway.decoding.precision`). drafts: counts that a
+    compiled greedy search guesses pieces by; they change no translation. Raises ConfigError if
     engine and precision do not fit each other, the model or its device.
     """
     if engine not in get_args(EngineName):
@@ -55,7 +61,7 @@ def build_engine(
         return ReferenceEngine(model)
     device = model.output_projection.weight.device
     chosen = automatic_precision(model) if precision == "auto" else precision
-    return PackedEngine(model, choose_backend(device, chosen))
+    return PackedEngine(model, choose_backend(device, chosen), drafts)
 
 
 def automatic_precision(model: Transformer) -> Precision:

@@ -76,7 +76,8 @@ class TextTranslator:
     def _prepare(self) -> None:
         """Prepare the engines with the present weights."""
         _, name, precision, ensemble = self._arguments
-        engines = [build_engine(model, name, precision) for model in self.models]
+        drafts = None if ensemble else self.bundle.drafts
+        engines = [build_engine(model, name, precision, drafts=drafts) for model in self.models]
         self.engine = EnsembleEngine(engines) if ensemble else engines[0]
         self._snapshot = WeightSnapshot(self.models)
         self._copies_weights = any(engine.copies_weights for engine in engines)

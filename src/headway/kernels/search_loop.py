@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 from headway.kernels.arrays import Bools, Floats, Ints
 from headway.kernels.codegen.calls import call_at
 from headway.kernels.codegen.numba_compiler import compiled_exactly, inlined
+from headway.kernels.drafts import Counts
 
 Doubles = NDArray[np.float64]
 
+DRAFT_ROWS = 5
+"""A batch of so many rows takes little longer than one row, because both read all weights
+(benchmarks/log/084). Rows that sentences do not need compute guesses."""
 _ROWS_OF_LOGITS = 48
 """Rows whose logits are computed together: they stay in the processor's caches until they are
 ranked."""
@@ -56,6 +60,8 @@ class Calls(NamedTuple):
     sharpen: int
     """0 if the logits are not rounded."""
     best_pieces: int
+    guess_pieces: int
+    """0 if there are no counts to guess by."""
 
 
 class Caches(NamedTuple):
@@ -85,6 +91,8 @@ class Sentences(NamedTuple):
     """Of each hypothesis; minus infinity for one that is not live, (N, K)."""
     ids: NDArray[np.int32]
     """(N, K, T)."""
+    sources: NDArray[np.int32]
+    """The pieces of the sentences, (N, S); S is 0 if nothing is guessed."""
 
 
 class Finished(NamedTuple):
@@ -128,26 +136,39 @@ def search_until_end(
     sentences: Sentences,
     finished: Finished,
     settings: Settings,
+    guessing: Counts,
 ) -> int:
     """Take steps until at least one sentence ends; return the reason to return.
 
-    Sentences that have ended are no longer at work, and the hypotheses are in `finished`.
+    Sentences that have ended are no longer at work, and the hypotheses are in `finished`. In greedy
+    search, the rows of the caches that a slot has beyond its first one are for guesses: pieces that
+    will probably follow, by `drafts.guess_pieces`. The decoder computes what follows each of them
+    in the same call. The model's choice decides: guesses are taken up to the first that differs
+    from it. So each row that counts has the same past as without guesses, and the same result.
     """
     # The parts of the loop take arrays: each use of a tuple is compiled as a copy of all its words.
     table, scale, positions, decoder, output, vocabulary, exact, exact_bias, margin, most = model
-    decode_at, project_at, sharpen_at, best_at = calls
+    decode_at, project_at, sharpen_at, best_at, guess_at = calls
     past_lengths, owners, source_lengths, first_caches, cache_addresses = caches
-    at_work, steps, max_lengths, prefix_lengths, prefixes, log_probs, ids = sentences
+    at_work, steps, max_lengths, prefix_lengths, prefixes, log_probs, ids, sources = sentences
     kept_ids, scores, facts, counts = finished
     (
         greedy, penalties, finished_needed, drops_hopeless,
         min_length, no_repeat_ngram, repetition_penalty, never, start, end,
     ) = settings  # fmt: skip
+    nodes, last_pieces, often, from_pieces, to_pieces, probabilities = guessing
     copies, room = log_probs.shape[1], 0
     for slot in range(at_work.size):
         if at_work[slot]:
             room += copies
+    # A slot has as many rows of the caches as hypotheses, and more if pieces are guessed.
+    in_slot = owners.shape[0] // at_work.size
+    if in_slot > copies:
+        room = max(room, DRAFT_ROWS)
+    scratch = np.zeros((2, vocabulary if in_slot > copies else 0), np.float32)
+    touched = np.empty(scratch.shape[1], np.int64)
     rows, slots = np.empty(room, np.int64), np.empty(room, np.int64)
+    places, numbers = np.empty(room, np.int64), np.empty(room, np.int64)
     x = np.empty((room, table.shape[1]), np.float32)
     together = min(room, _ROWS_OF_LOGITS)
     logits = np.empty((together, vocabulary), np.float32)
@@ -164,20 +185,52 @@ def search_until_end(
     parents, newest = np.empty(copies, np.int64), np.empty(copies, np.int64)
     new_log_probs = np.empty(copies, np.float64)
     while True:
+        sentences_left = 0
+        for slot in range(at_work.size):
+            sentences_left += at_work[slot]
+        guesses = min(in_slot - copies, DRAFT_ROWS // max(sentences_left, 1) - 1)
         count = 0
         for slot in range(at_work.size):
+            first, step = count, steps[slot]
             for copy in range(copies):
                 if at_work[slot] and log_probs[slot, copy] > -np.inf:
-                    rows[count], slots[count] = slot * copies + copy, slot
+                    rows[count], slots[count] = slot * in_slot + copy, slot
+                    places[count], numbers[count] = step, copy
                     count += 1
+            limit = max(max_lengths[slot], prefix_lengths[slot])  # the end symbol's place
+            wanted = min(guesses, limit - step, owners.shape[1] - 1 - step)
+            if count == first or wanted <= 0:
+                continue
+            if step < prefix_lengths[slot]:
+                wanted = min(wanted, prefix_lengths[slot] - step)
+                for place in range(step, step + wanted):
+                    ids[slot, 0, place] = prefixes[slot, place]
+            else:
+                source = sources[slot, : source_lengths[slot]]
+                call_at(
+                    guess_at,
+                    (
+                        nodes, last_pieces, often, from_pieces, to_pieces, probabilities,
+                        source, ids[slot, 0], step, wanted, start, end, scratch, touched,
+                    ),
+                )  # fmt: skip
+            for place in range(step + 1, step + 1 + wanted):
+                piece = ids[slot, 0, place - 1]
+                if not 0 <= piece < vocabulary or piece == end:
+                    break
+                row = rows[count - 1] + 1
+                past_lengths[row] = place
+                for s in range(place):
+                    owners[row, s] = owners[rows[first], s] if s < step else rows[first] + s - step
+                rows[count], slots[count], places[count], numbers[count] = row, slot, place, 0
+                count += 1
         if count == 0:
             return SENTENCE_ENDED
         for i in range(count):
-            row, slot = rows[i], slots[i]
+            row, step = rows[i], places[i]
             if past_lengths[row] == owners.shape[1]:
                 return NEEDS_ROOM
-            step = steps[slot]
-            piece = np.int64(ids[slot, row - slot * copies, step - 1]) if step else start
+            piece = np.int64(ids[slots[i], numbers[i], step - 1]) if step else start
             for c in range(x.shape[1]):
                 x[i, c] = table[piece, c] * scale + positions[step, c]
         call_at(
@@ -195,22 +248,21 @@ def search_until_end(
             if sharpen_at:
                 call_at(sharpen_at, (embedded, exact, exact_bias, margin, most, logits_now))
             for i in range(begin, stop):
-                row, slot = rows[i], slots[i]
-                past_lengths[row] += 1
-                step, at = steps[slot], i - begin
+                slot, step, at = slots[i], places[i], i - begin
+                past_lengths[rows[i]] += 1
                 # The only piece that may follow; -1 if several may.
                 forced[i] = end if step >= max_lengths[slot] else -1
                 if step < prefix_lengths[slot]:
                     forced[i] = prefixes[slot, step]
                 if repetition_penalty != np.float32(1.0):
-                    _penalize(ids, slot, row - slot * copies, step, repetition_penalty, logits, at)
+                    _penalize(ids, slot, numbers[i], step, repetition_penalty, logits, at)
                 kept[i] = logits[at, max(forced[i], 0)]  # rules do not forbid the only choice
             first = begin
             while first < stop:
                 last, size = stop, fixed
                 if not simple:
                     last, slot = first + 1, slots[first]
-                    step, copy = steps[slot], rows[first] - slot * copies
+                    step, copy = places[first], numbers[first]
                     if step < min_length:
                         forbidden[size] = end
                         size += 1
@@ -224,16 +276,9 @@ def search_until_end(
                 )  # fmt: skip
                 first = last
         for i in range(count):
-            if math.isnan(sums[i]):
+            # The row of a wrong guess may have any numbers, so guesses are checked when taken.
+            if math.isnan(sums[i]) and places[i] == steps[slots[i]]:
                 return NOT_A_NUMBER
-            before = log_probs[slots[i], rows[i] - slots[i] * copies]
-            for column in range(width):
-                totals[i, column] = (np.float64(values[i, column]) - np.float64(sums[i])) + before
-                if forced[i] >= 0:
-                    totals[i, column] = -np.inf
-            if forced[i] >= 0:
-                totals[i, 0] = (np.float64(kept[i]) - np.float64(sums[i])) + before
-                pieces[i, 0] = forced[i]
         ended = False
         first = 0
         while first < count:
@@ -241,13 +286,28 @@ def search_until_end(
             while last < count and slots[last] == slot:
                 last += 1
             step, limit = steps[slot], max_lengths[slot]
-            penalty = penalties[step + 1]
             if greedy:
-                _take_best(
-                    totals, pieces, first, penalty, end, slot, step, limit,
-                    at_work, steps, log_probs, ids, kept_ids, scores, facts, counts,
-                )  # fmt: skip
+                row, i = rows[first], first
+                while i < last:
+                    step = places[i]
+                    if math.isnan(sums[i]):
+                        return NOT_A_NUMBER
+                    past_lengths[row] = step + 1
+                    owners[row, step] = rows[i]
+                    guess = ids[slot, 0, step]
+                    before = log_probs[slot, 0]
+                    _add_up(totals, pieces, i, values, sums, kept, forced, before)
+                    _take_best(
+                        totals, pieces, i, penalties[step + 1], end, slot, step, limit,
+                        at_work, steps, log_probs, ids, kept_ids, scores, facts, counts,
+                    )  # fmt: skip
+                    taken_as_guessed = at_work[slot] and ids[slot, 0, step] == guess
+                    i = i + 1 if taken_as_guessed else last
             else:
+                penalty = penalties[step + 1]
+                for i in range(first, last):
+                    before = log_probs[slot, numbers[i]]
+                    _add_up(totals, pieces, i, values, sums, kept, forced, before)
                 live = _rank_extensions(
                     totals, pieces, rows, first, last, penalty, end, slot, step, limit,
                     log_probs, ids, kept_ids, scores, facts, counts,
@@ -263,6 +323,30 @@ def search_until_end(
             first = last
         if ended:
             return SENTENCE_ENDED
+
+
+@inlined
+def _add_up(
+    totals: Doubles,
+    pieces: Ints,
+    i: int,
+    values: Floats,
+    sums: Floats,
+    kept: Floats,
+    forced: Ints,
+    before: float,
+) -> None:
+    """Compute the log-probabilities of a hypothesis with each of its best pieces, in row i.
+
+    before: the log-probability of the hypothesis. If only one piece may follow, it is the first.
+    """
+    for column in range(totals.shape[1]):
+        totals[i, column] = (np.float64(values[i, column]) - np.float64(sums[i])) + before
+        if forced[i] >= 0:
+            totals[i, column] = -np.inf
+    if forced[i] >= 0:
+        totals[i, 0] = (np.float64(kept[i]) - np.float64(sums[i])) + before
+        pieces[i, 0] = forced[i]
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""The bundle of a run with its record, its card and the shortlist that it had."""
+"""The bundle of a run with its record, its card, and the shortlist and drafts that it had."""
 
 import dataclasses
 from collections.abc import Callable
@@ -10,12 +10,11 @@ import torch
 
 from headway.bundle import Bundle
 from headway.config.run import RunConfig
-from headway.data.shortlist import Shortlist
 from headway.errors import BundleError
 from headway.model.accounting import count_parameters
 from headway.runtime.devices import processor
 from headway.runtime.versions import installed_versions
-from headway.saved_bundle import BEST, saved_shortlist
+from headway.saved_bundle import BEST, saved_learned
 from headway.training.card import write_card
 from headway.training.checkpoint import Progress
 from headway.training.run_folder import RunFolder
@@ -64,26 +63,26 @@ def described(
 ) -> Bundle:
     """Return the bundle with this record and its card.
 
-    A learned shortlist stays, because it depends on the tokenizers and not on the weights. path:
-    the future folder of the bundle, in the folder of the run.
+    A learned shortlist and counted drafts stay, because they depend on the tokenizers and not on
+    the weights. path: the future folder of the bundle, in the folder of the run.
     """
     card = write_card(RunConfig.parse(record["config"]), record)
-    shortlist = None
+    fields: dict[str, Any] = {}
     bundles = (path, *(bundle for bundle in (folder.averaged, folder.best) if bundle != path))
     for saved in bundles:
-        if (kept := _learned(saved, say)) is not None:
-            shortlist, learned = kept
-            record = record | {"shortlist": learned}
+        fields, records = _learned(saved, say)
+        if fields:
+            record = record | records
             break
-    return dataclasses.replace(bundle, record=record, card=card, shortlist=shortlist)
+    return dataclasses.replace(bundle, record=record, card=card, **fields)
 
 
-def _learned(saved: Path, say: Callable[[str], None]) -> tuple[Shortlist, Any] | None:
+def _learned(saved: Path, say: Callable[[str], None]) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
-        return saved_shortlist(saved)
+        return saved_learned(saved)
     except BundleError as error:  # which is no reason to lose the trained weights
-        say(f"The shortlist in {saved} is not kept: {error.message}")
-        return None
+        say(f"A shortlist or drafts in {saved} are not kept: {error.message}")
+        return {}, {}
 
 
 def figures(result: ValidationResult) -> dict[str, Any]:

@@ -22,6 +22,7 @@ COMMANDS = [
     "score",
     "align",
     "shortlist",
+    "drafts",
     "info",
     "export",
     "push",

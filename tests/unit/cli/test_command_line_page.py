@@ -89,6 +89,7 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     yield "shortlist", ["shortlist", model, *both]
     yield "shortlist --valid-source", ["shortlist", model, *text]
     yield "shortlist --translate", ["shortlist", model, *text, "--translate"]
+    yield "drafts", ["drafts", model, *both]
     yield "info", ["info", model]
     keras = ["export", model, "--to", "keras", "--out", place / "keras"]
     yield "export --to keras", keras

@@ -770,7 +770,7 @@ def test_a_shortlist_that_was_learned_stays_when_the_run_goes_on(
     listening.say = said.append  # type: ignore[method-assign]
     train(longer, tmp_path / "run", resume=True, reporter=listening)
     assert load_bundle(tmp_path / "run").shortlist is None
-    assert any("averaged is not kept" in message for message in said)
+    assert any("averaged are not kept" in message for message in said)
 
 
 def test_scores_at_the_end_say_how_they_differ_from_those_of_validations(

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from headway.data.draft_counts import DraftCounts
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Batch, Ints
 from headway.decoding.options import SearchOptions
@@ -112,10 +113,12 @@ class Backend(Protocol):
         decoder: "WholeDecoder | None",
         output: Linear,
         encoder: "WholeEncoder | None",
+        drafts: DraftCounts | None,
     ) -> "SearchLoop | None":
         """Return the loop of greedy and beam search as one call; None if not supported.
 
-        embedding: of the target. encoder: its kernels are compiled with those of the loop.
+        embedding: of the target. encoder: its kernels are compiled with those of the loop. drafts:
+        counts that a greedy search guesses pieces by.
         """
         ...
 

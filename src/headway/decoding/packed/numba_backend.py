@@ -12,6 +12,7 @@ from jaxtyping import Float, Int8
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from headway.data.draft_counts import DraftCounts
 from headway.decoding.allowed import AllowedPieces
 from headway.decoding.engine import Ints
 from headway.decoding.packed.backend import (
@@ -544,6 +545,7 @@ class NumbaBackend:
         decoder: WholeDecoder | None,
         output: Linear,
         encoder: WholeEncoder | None,
+        drafts: DraftCounts | None,
     ) -> SearchLoop | None:
         """Return the loop if `dispatch.search_loop` chooses it."""
         product = output.rough if isinstance(output, SharpLoop) else output
@@ -560,7 +562,7 @@ class NumbaBackend:
         assert encoder is None or isinstance(encoder, FusedEncoder)
         from headway.decoding.packed.search_loop import CompiledLoop
 
-        return CompiledLoop(embedding, decoder, output, encoder)
+        return CompiledLoop(embedding, decoder, output, encoder, drafts)
 
     def norm(self, module: nn.LayerNorm) -> _Norm:
         """Extract the vectors of the module."""

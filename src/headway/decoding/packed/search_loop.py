@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headway.data.draft_counts import DraftCounts
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.candidates import NEVER_CHOSEN, check_numbers
 from headway.decoding.engine import Engine
@@ -29,6 +30,7 @@ from headway.kernels.attention_step import keep_memory
 from headway.kernels.codegen.calls import Form, form
 from headway.kernels.codegen.together import compile_together
 from headway.kernels.decoder_step import decode_rows
+from headway.kernels.drafts import Counts, guess_pieces
 from headway.kernels.linear import product_with
 from headway.kernels.top_k import best_pieces, sharpen
 
@@ -44,10 +46,12 @@ class CompiledLoop:
         decoder: FusedDecoder,
         output: LoopProduct | SharpLoop,
         encoder: FusedEncoder | None,
+        drafts: DraftCounts | None,
     ) -> None:
         """Use the target embedding, the decoder and the projection to the vocabulary.
 
-        encoder: of the same model, to compile its kernels with those of the loop.
+        encoder: of the same model, to compile its kernels with those of the loop. drafts: the
+        counts that pieces are guessed by.
         """
         self.embedding, self.decoder = embedding, decoder
         product = output.rough if isinstance(output, SharpLoop) else output
@@ -55,6 +59,9 @@ class CompiledLoop:
         self.weight = product.weight
         self.vocabulary = product.num_outputs
         self.output = (self.weight.view(np.int32), self.vocabulary, *_exact(output))
+        assert drafts is None or drafts.target_size == self.vocabulary
+        self.drafts = drafts
+        self.counts = _counts(drafts)
         self.calls: kernel.Calls | None = None
         self.encoder = encoder
         self.is_compiled = False
@@ -86,14 +93,16 @@ class CompiledLoop:
         self.calls = self.calls or kernel.Calls(
             *(callee.address if callee else 0 for callee in self._callees(model, caches))
         )
-        return kernel.search_until_end(model, self.calls, caches, sentences, finished, settings)
+        return kernel.search_until_end(
+            model, self.calls, caches, sentences, finished, settings, self.counts
+        )
 
     def kernels(self, batch: "CompiledBatch") -> list[Form]:
         """Return the kernels for a batch, first those of modules that take long to compile."""
         ints, rows = np.empty(1, np.int64), np.empty((1, 1), np.float32)
         model = self._model(1, self.decoder.with_calls(ints))
-        caches, calls = _caches(batch.state), kernel.Calls(0, 0, 0, 0)
-        tuples = model, calls, caches, batch.sentences, batch.finished, batch.settings
+        caches, calls = _caches(batch.state), kernel.Calls(0, 0, 0, 0, 0)
+        tuples = model, calls, caches, batch.sentences, batch.finished, batch.settings, self.counts
         forms = [
             form(kernel.search_until_end, *tuples),
             *self.decoder.callees(),
@@ -111,6 +120,7 @@ class CompiledLoop:
     def _callees(self, model: kernel.Model, caches: kernel.Caches) -> list[Form | None]:
         """Return the kernels of `Calls`; None if the loop does without."""
         rows, numbers = np.zeros(1, np.int64), np.zeros((1, 1), np.float32)
+        ids = np.zeros(1, np.int32)
         sharp = model.exact_output, model.exact_bias, model.margin, model.most
         return [
             form(
@@ -120,6 +130,9 @@ class CompiledLoop:
             form(product_with(self.weight), numbers, self.weight, False, numbers),
             form(sharpen, numbers, *sharp, numbers) if model.most else None,
             form(best_pieces, numbers, rows, numbers, rows[:, None], numbers[0]),
+            form(guess_pieces, *self.counts, ids, ids, 0, 0, 0, 0, numbers, rows)
+            if self.drafts
+            else None,
         ]  # fmt: skip
 
 
@@ -142,9 +155,12 @@ class CompiledBatch:
     ) -> None:
         """Start with free slots."""
         self.loop, self.engine, self.options = loop, engine, options
-        self.state = engine.start(slots, options.beam_size)
         self.longest = 1
         copies, best = options.beam_size, options.n_best
+        self.guesses = 0
+        if copies == 1 and loop.drafts is not None:
+            self.guesses = max(kernel.DRAFT_ROWS // slots - 1, 0)
+        self.state = engine.start(slots, copies + self.guesses)
         self.sentences = kernel.Sentences(
             at_work=np.zeros(slots, np.bool_),
             steps=np.zeros(slots, np.int64),
@@ -153,6 +169,7 @@ class CompiledBatch:
             prefixes=np.zeros((slots, 0), np.int64),
             log_probs=np.zeros((slots, copies)),
             ids=np.zeros((slots, copies, _ROOM), np.int32),
+            sources=np.zeros((slots, 0), np.int32),
         )
         self.finished = kernel.Finished(
             ids=np.zeros((slots, best, _ROOM), np.int32),
@@ -182,9 +199,13 @@ class CompiledBatch:
         if forced.size and not 0 <= forced.min() <= forced.max() < self.loop.vocabulary:
             raise self.loop.embedding.unknown(forced)
         self._make_room(max(max(r.max_length, len(r.prefix)) for r in limited) + 1)
-        self._make_room_for_prefixes(max(len(request.prefix) for request in limited))
+        self._widen("prefixes", max(len(request.prefix) for request in limited))
+        if self.guesses:
+            self._widen("sources", max(len(request.source_ids) for request in limited))
         sentences = self.sentences
         for slot, request in zip(slots, limited, strict=True):
+            if self.guesses:
+                sentences.sources[slot, : len(request.source_ids)] = request.source_ids
             sentences.at_work[slot] = True
             sentences.steps[slot] = 0
             sentences.max_lengths[slot] = request.max_length
@@ -206,11 +227,12 @@ class CompiledBatch:
             penalties = _penalties(self.options.length_penalty, self.options.length_form, longer)
             self.settings = self.settings._replace(penalties=penalties)
 
-    def _make_room_for_prefixes(self, pieces: int) -> None:
-        prefixes = self.sentences.prefixes
-        if pieces > prefixes.shape[1]:
-            wider = np.pad(prefixes, ((0, 0), (0, pieces - prefixes.shape[1])))
-            self.sentences = self.sentences._replace(prefixes=wider)
+    def _widen(self, name: str, pieces: int) -> None:
+        """Make room for this many pieces of each slot's prefix or source."""
+        narrow = getattr(self.sentences, name)
+        if pieces > narrow.shape[1]:
+            wider = np.pad(narrow, ((0, 0), (0, pieces - narrow.shape[1])))
+            self.sentences = self.sentences._replace(**{name: wider})
 
     def advance(self) -> list[tuple[int, list[Hypothesis]]]:
         """Take steps until a sentence ends; return the slots that ended, with their hypotheses."""
@@ -258,3 +280,14 @@ def _exact(output: LoopProduct | SharpLoop) -> tuple[NDArray[Any], NDArray[Any],
     if isinstance(output, SharpLoop):
         return output.weight, output.bias, output.margin, SHARP_PIECES
     return np.empty((0, 0), np.float32), np.empty(0, np.float32), np.float32(0), 0
+
+
+def _counts(drafts: DraftCounts | None) -> Counts:
+    """Return the counts to guess by; empty arrays if there are none."""
+    if drafts is None:
+        whole, short = np.empty(0, np.int64), np.empty(0, np.int32)
+        return Counts(whole, short, short, whole, short, np.empty(0, np.float32))
+    return Counts(
+        drafts.starts, drafts.pieces, drafts.counts,
+        drafts.translation_starts, drafts.translations, drafts.probabilities,
+    )  # fmt: skip

@@ -197,7 +197,12 @@ class TorchBackend:
         """Return None, as `fuse` does."""
 
     def search_loop(
-        self, embedding: object, decoder: object, output: object, encoder: object
+        self,
+        embedding: object,
+        decoder: object,
+        output: object,
+        encoder: object,
+        drafts: object,
     ) -> None:
         """Return None: there is no loop without compiled kernels."""
 

@@ -27,6 +27,7 @@ _OTHER_WEIGHTS = (
 _OF_TEXT = (
     "config",
     "shortlist",
+    "drafts",
     "several_sentences",
     "usual_sentences",
     "source_script",
