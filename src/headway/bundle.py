@@ -95,7 +95,7 @@ class Bundle:
     shortlist: Shortlist | None = None
     """Learned from parallel text (`headway shortlist`); used if a search asks for it."""
     drafts: DraftCounts | None = None
-    """Counted in parallel text (`headway drafts`): greedy search guesses the next pieces by them."""
+    """Counted in parallel text (`headway drafts`); greedy search guesses pieces by them."""
     checksum: str = ""
     """SHA-256 of the files of the bundle; empty for a bundle that was not read from files."""
     folder: Path | None = None

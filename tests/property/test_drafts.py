@@ -67,7 +67,8 @@ def drafts_of(texts: Sequence[Sequence[int]]) -> DraftCounts:
 
 def wrong(ids: Sequence[int]) -> list[list[int]]:
     """Return texts in which another piece than in these ids follows each piece."""
-    return [[piece, (after + 1) % TARGET_SIZE] for piece, after in zip(ids, [*ids[1:], 7])]
+    following = [*ids[1:], 7] if ids else []
+    return [[piece, (after + 1) % TARGET_SIZE] for piece, after in zip(ids, following, strict=True)]
 
 
 def results_of(batch: Batch, requests: list[Request], slots: int) -> dict[int, list[Hypothesis]]:

@@ -31,6 +31,7 @@ from headway.bundle import (
 )
 from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
+from headway.data.draft_counts import count_drafts
 from headway.data.shortlist import Shortlist, learn_shortlist
 from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.errors import BundleError
@@ -179,6 +180,26 @@ def test_a_shortlist_is_one_file_more_and_comes_back(joint: Bundle, tmp_path: Pa
     # Without it the file is gone.
     save_bundle(tmp_path / "b", joint)
     assert {path.name for path in (tmp_path / "b").iterdir()} == FILES
+
+
+def test_drafts_are_one_file_more_and_those_of_another_model_are_refused(
+    joint: Bundle, tmp_path: Path
+) -> None:
+    sizes = joint.config.source_vocab_size, joint.config.target_vocab_size
+    pairs = [([4, 5], [6, 7]), ([5], [6, 7])]
+    counted = count_drafts(pairs, *sizes)
+    save_bundle(tmp_path / "b", replace(joint, drafts=counted))
+
+    assert {path.name for path in (tmp_path / "b").iterdir()} == FILES | {"drafts.safetensors"}
+    loaded = load_bundle(tmp_path / "b").drafts
+    assert loaded is not None
+    assert loaded.to_bytes() == counted.to_bytes()
+
+    other = count_drafts(pairs, sizes[0] + 1, sizes[1])
+    save_bundle(tmp_path / "b", replace(joint, drafts=other))
+    message = rf"drafts\.safetensors: It is for {sizes[0] + 1} source tokens"
+    with pytest.raises(BundleError, match=message):
+        load_bundle(tmp_path / "b")
 
 
 def test_a_shortlist_of_another_vocabulary_is_refused(joint: Bundle, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from headway.bundle import load_bundle, save_bundle
 from headway.config.run import RunConfig, load_run_config
 from headway.data.corpus import read_parallel
 from headway.data.shortlist import learn_shortlist
+from headway.decoding.drafts import with_drafts
 from headway.decoding.translator import TextTranslator
 from headway.errors import (
     BundleError,
@@ -742,7 +743,7 @@ def test_a_file_is_no_configuration(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_shortlist_that_was_learned_stays_when_the_run_goes_on(
+def test_a_shortlist_and_drafts_stay_when_the_run_goes_on(
     make_config: MakeConfig, tmp_path: Path
 ) -> None:
     quiet = Reporter(quiet=True)
@@ -751,7 +752,10 @@ def test_a_shortlist_that_was_learned_stays_when_the_run_goes_on(
     pairs = [([4, 5], [6, 7]), ([5, 6], [7, 4])]
     found = learn_shortlist(pairs, bundle.source_tokenizer, bundle.target_tokenizer)
     record = bundle.record | {"shortlist": {"pairs": 2}}
-    own = dataclasses.replace(bundle, shortlist=found, record=record)
+    own = with_drafts(
+        dataclasses.replace(bundle, shortlist=found, record=record), [("저는 갑니다 .", "a dog")]
+    )
+    assert own.drafts is not None
     save_bundle(tmp_path / "run" / "averaged", own)
 
     longer = make_config(training={"max_steps": 4})
@@ -761,6 +765,9 @@ def test_a_shortlist_that_was_learned_stays_when_the_run_goes_on(
     assert after.shortlist is not None
     assert after.shortlist.to_bytes() == found.to_bytes()
     assert (after.record["steps"], after.record["shortlist"]) == (4, {"pairs": 2})
+    assert after.drafts is not None
+    assert after.drafts.to_bytes() == own.drafts.to_bytes()
+    assert after.record["drafts"] == own.record["drafts"]
 
     for name in ("best", "averaged"):
         (tmp_path / "run" / name / "shortlist.safetensors").write_bytes(b"damaged")
