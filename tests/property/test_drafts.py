@@ -75,7 +75,7 @@ def results_of(batch: Batch, requests: list[Request], slots: int) -> dict[int, l
     return dict(run_search(batch, enumerate(requests), slots=slots))
 
 
-@settings(max_examples=30)
+@settings(max_examples=12)
 @given(
     options=greedy_options(),
     requests=requests_strategy,

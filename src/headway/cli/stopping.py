@@ -18,6 +18,8 @@ _SENTENCES = {
     "check": "Stopped. Nothing was changed; run it again.",
     "clean": "Stopped. Your text is unchanged; run it again.",
     "drafts": "Stopped. The model is unchanged.",
+    "pull": "Stopped. Files that were downloaded stay in the cache; run it again.",
+    "push": "Stopped. The repository is as it was, or has the whole model.",
     "score": "Stopped. Nothing was scored.",
     "shortlist": "Stopped. The model is unchanged.",
     "train": "Stopped before the first step. Nothing was saved yet; run it again.",

@@ -120,4 +120,4 @@ def _find(starts: Ints, pieces: Ids, ids: Ids, first: int, last: int, start: int
         if low == stop or pieces[low] != ids[place]:
             return -1
         node = low
-    return node
+    return int(node)
