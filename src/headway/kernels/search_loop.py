@@ -21,7 +21,7 @@ Doubles = NDArray[np.float64]
 
 DRAFT_ROWS = 5
 """A batch of so many rows takes little longer than one row, because both read all weights
-(benchmarks/log/084). Rows that sentences do not need compute guesses."""
+(benchmarks/log/085). Rows that sentences do not need compute guesses."""
 _ROWS_OF_LOGITS = 48
 """Rows whose logits are computed together: they stay in the processor's caches until they are
 ranked."""

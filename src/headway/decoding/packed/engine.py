@@ -46,7 +46,7 @@ _READ_TOGETHER = 2**21
 
 # Guesses pay where reading the weights takes most of a step. With 1.7 million weights, looking at
 # the counts takes as long as the steps that it saves; with 26 million a sentence takes 0.7 of the
-# time (benchmarks/log/084).
+# time (benchmarks/log/085).
 _WORTH_GUESSES = 2**23
 
 
