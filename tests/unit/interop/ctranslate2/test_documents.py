@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[4] / "docs" / "en" / "howto" / "ctranslate2.md"
 def test_the_code_on_the_page_runs(
     make_bundle: Callable[..., Bundle], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
+    code, _ = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), flags=re.DOTALL)
     save_bundle(tmp_path / "runs" / "demo", make_bundle())
     monkeypatch.chdir(tmp_path)
     exec(code, {})

@@ -67,7 +67,7 @@ def test_the_command(saved: Path, tmp_path: Path, capsys: pytest.CaptureFixture[
     assert json.loads(capsys.readouterr().out)["largest_difference"] < 1e-5
 
     main_exits(["export", str(saved), "--to", "keros", "--out", str(tmp_path / "b")], 2)
-    assert "Did you mean 'keras'?" in capsys.readouterr().err
+    assert "Did you mean 'keras'" in capsys.readouterr().err
 
 
 def main_exits(arguments: list[str], status: int) -> None:
