@@ -173,8 +173,8 @@ def test_compiled_loops_give_the_very_same_bits_in_every_batch(
     """They take every row by itself, with its sums in one order; those of integers are exact.
 
     Of the activations, ReLU is compiled, and SiLU where products are. PyTorch's own are not in
-    this: what they give may have another last bit in another batch. Where products are too small for integers, they
-    stay in float32; here all are integers.
+    this: what they give may have another last bit in another batch. Where products are too small
+    for integers, they stay in float32; here all are integers.
     """
     compiled = pytest.importorskip("headway.decoding.packed.numba_backend")
     with pytest.MonkeyPatch.context() as patch:
