@@ -203,8 +203,7 @@ def search_until_end(
                 continue
             if step < prefix_lengths[slot]:
                 wanted = min(wanted, prefix_lengths[slot] - step)
-                for place in range(step, step + wanted):
-                    ids[slot, 0, place] = prefixes[slot, place]
+                ids[slot, 0, step : step + wanted] = prefixes[slot, step : step + wanted]
             else:
                 source = sources[slot, : source_lengths[slot]]
                 call_at(
@@ -214,16 +213,10 @@ def search_until_end(
                         source, ids[slot, 0], step, wanted, start, end, scratch, touched,
                     ),
                 )  # fmt: skip
-            for place in range(step + 1, step + 1 + wanted):
-                piece = ids[slot, 0, place - 1]
-                if not 0 <= piece < vocabulary or piece == end:
-                    break
-                row = rows[count - 1] + 1
-                past_lengths[row] = place
-                for s in range(place):
-                    owners[row, s] = owners[rows[first], s] if s < step else rows[first] + s - step
-                rows[count], slots[count], places[count], numbers[count] = row, slot, place, 0
-                count += 1
+            count = _add_guesses(
+                wanted, slot, step, vocabulary, end, ids, rows, slots, places, numbers, count,
+                past_lengths, owners,
+            )  # fmt: skip
         if count == 0:
             return SENTENCE_ENDED
         for i in range(count):
@@ -287,13 +280,12 @@ def search_until_end(
                 last += 1
             step, limit = steps[slot], max_lengths[slot]
             if greedy:
-                row, i = rows[first], first
+                i = first
                 while i < last:
                     step = places[i]
                     if math.isnan(sums[i]):
                         return NOT_A_NUMBER
-                    past_lengths[row] = step + 1
-                    owners[row, step] = rows[i]
+                    past_lengths[rows[first]], owners[rows[first], step] = step + 1, rows[i]
                     guess = ids[slot, 0, step]
                     before = log_probs[slot, 0]
                     _add_up(totals, pieces, i, values, sums, kept, forced, before)
@@ -323,6 +315,41 @@ def search_until_end(
             first = last
         if ended:
             return SENTENCE_ENDED
+
+
+@inlined
+def _add_guesses(
+    wanted: int,
+    slot: int,
+    step: int,
+    vocabulary: int,
+    end: int,
+    ids: NDArray[np.int32],
+    rows: Ints,
+    slots: Ints,
+    places: Ints,
+    numbers: Ints,
+    count: int,
+    past_lengths: Ints,
+    owners: Ints,
+) -> int:
+    """Add a row for what follows each guess of a sentence; return the number of all rows.
+
+    The guesses are pieces step, step + 1, … of the sentence's ids, at most `wanted`. The row of the
+    first one comes after row count - 1, that of the sentence itself, and each sees those before it.
+    """
+    own = rows[count - 1]
+    for place in range(step + 1, step + 1 + wanted):
+        piece = ids[slot, 0, place - 1]
+        if not 0 <= piece < vocabulary or piece == end:
+            break
+        row = own + place - step
+        past_lengths[row] = place
+        for s in range(place):
+            owners[row, s] = owners[own, s] if s < step else own + s - step
+        rows[count], slots[count], places[count], numbers[count] = row, slot, place, 0
+        count += 1
+    return count
 
 
 @inlined
