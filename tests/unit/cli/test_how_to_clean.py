@@ -73,6 +73,20 @@ def test_a_line_is_counted_once_and_under_what_clean_does() -> None:
     ]
 
 
+@pytest.mark.parametrize("id", ["exchanged", "mojibake-source", "mojibake-target"])
+def test_other_findings_in_a_side_that_is_repaired_as_a_whole_need_no_decision(id: str) -> None:
+    found = {
+        "training": [
+            on_lines(id, id, [3, 5]),
+            on_lines("foreign-script-source", "source in Hangul letters", [3, 5, 7]),
+        ]
+    }
+
+    (line,) = how_to_clean(found, [Corpus(("1.en",), ("1.ko",))], {})
+
+    assert line.endswith("about 2 lines; then about 1 line needs your decision.")
+
+
 @pytest.mark.parametrize(
     ("ids", "deeds"),
     [
