@@ -255,7 +255,7 @@ def main() -> None:
         raise SystemExit("The rate is measured for AVX-512 with VNNI and without AMX only.")
     result = joined([json.loads(path.read_text(encoding="utf-8")) for path in arguments.results])
     if result["model"] in RANDOM_MODELS:
-        bundle, material = random_bundle(result["model"], arguments.source)
+        bundle, material = random_bundle(result["model"], arguments.source, result["sentences"])
         sentences = list(material.text.sentences)
     else:
         bundle = load_bundle(result["model"])

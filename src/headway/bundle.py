@@ -96,6 +96,8 @@ class Bundle:
     """Learned from parallel text (`headway shortlist`); used if a search asks for it."""
     drafts: DraftCounts | None = None
     """Counted in parallel text (`headway drafts`); greedy search guesses pieces by them."""
+    code: bytes = b""
+    """The file parts.py, the code of the author's own parts; empty without one."""
     checksum: str = ""
     """SHA-256 of the files of the bundle; empty for a bundle that was not read from files."""
     folder: Path | None = None
@@ -223,7 +225,8 @@ def change_of(saved: SavedBundle, *, trust_code: bool) -> Change | None:
         return change_in(saved.code, saved.folder / CODE)
     raise BundleError(
         f"The model needs the code in {saved.folder / CODE}, which was not run.",
-        "Read that file. If you trust it, load with trust_code=True, or add --trust-code.",
+        "Read that file. If you trust it, load with trust_code=True, or add --trust-code where a "
+        "command has it.",
     )
 
 
@@ -303,6 +306,8 @@ def _write_files(folder: Path, bundle: Bundle) -> None:
         files[SHORTLIST] = bundle.shortlist.to_bytes()
     if bundle.drafts is not None:
         files[DRAFTS] = bundle.drafts.to_bytes()
+    if bundle.code:
+        files[CODE] = bundle.code
     parts: dict[str, Iterator[bytes | memoryview]]
     parts = {name: iter([data]) for name, data in files.items()}
     parts[WEIGHTS] = safetensors_parts(model_tensors(bundle.model))
@@ -378,6 +383,7 @@ def bundle_of(
         card=saved.card,
         shortlist=saved.shortlist,
         drafts=saved.drafts,
+        code=saved.code,
         checksum=saved.checksum,
         folder=saved.folder,
     )

@@ -51,6 +51,18 @@ def hub_address(path: str | PathLike[str]) -> HubAddress | None:
     return parse_address(text) if text.startswith(_SCHEME) else None
 
 
+def refuse_address(path: str | PathLike[str], written: str) -> None:
+    """Raise ConfigError if a model that is to be written into is an address and no folder.
+
+    written: the subject and verb of the message, such as `A shortlist is`.
+    """
+    if address := hub_address(path):
+        raise ConfigError(
+            f"{written} written into the model, and {address} is not a folder.",
+            f"Pull it first: headway pull {address.repository} --out DIR.",
+        )
+
+
 def parse_address(text: str) -> HubAddress:
     """Return the address in a text such as `kim/ko-en@v1`, with or without `hf://`.
 

@@ -161,6 +161,25 @@ def test_a_wrong_guess_that_leads_to_nan_is_no_error(build: Callable[..., Transf
     assert batch.state.lengths[1] > 0
 
 
+@pytest.mark.parametrize(("slots", "rows"), [(1, 5), (2, 4), (3, 3)])
+def test_one_or_two_sentences_have_rows_for_guesses(
+    build: Callable[..., Transformer], slots: int, rows: int
+) -> None:
+    engine = build_engine(build(0), "packed", drafts=drafts_of([[5, 6, 7]]))
+    batch: Any = build_batch(engine, SearchOptions(1), slots)
+    assert len(batch.state.lengths) == rows
+
+
+def test_a_small_decoder_does_not_guess(
+    build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, drafts = build(0), drafts_of([[5, 6, 7]])
+    for weights, guesses in ((2**23, False), (0, True)):
+        monkeypatch.setattr("headway.decoding.packed.engine._WORTH_GUESSES", weights)
+        engine: Any = build_engine(model, "packed", drafts=drafts)
+        assert (engine.search_loop.drafts is not None) is guesses
+
+
 @pytest.mark.parametrize("slots", [3, 64])
 def test_many_sentences_and_beams_have_no_guesses(
     build: Callable[..., Transformer], slots: int

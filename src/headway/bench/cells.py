@@ -172,7 +172,7 @@ class Cell:
         return title_of(self.search, single=self.single, busy=self.busy)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON; `batch` is the batch of our best row."""
+        """Return plain values for JSON; `batch` is that of our best row, as it was asked for."""
         ours, peer, fastest, installed = self.ours, self.peer, self.fastest_peer, self.as_installed
         batches = [row.configuration.job.batch for row in (ours, *self.rows) if row is not None]
         sides = {"ours": ours, "peer": peer}

@@ -69,7 +69,7 @@ def measure_first_sentence(
         }
         calls["after_start"]()  # makes what later processes find
         if exported is not None:
-            limit = text.limit(len(sentence))  # a sentence has no more tokens than characters
+            limit = text.limit(len(sentence))  # enough: tokens have characters
             numbers = map(str, (beam_size, limit, text.shortest))
             # -P: the script's folder has a module with the name of the library.
             peer = [sys.executable, "-P", str(_SCRIPT), str(exported), sentence, *numbers]

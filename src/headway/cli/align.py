@@ -31,7 +31,7 @@ def align(
     ] = False,
     layer: Annotated[
         int | None,
-        typer.Option("--layer", min=0, help="Decoder layer, from 0; unset: best, else last."),
+        typer.Option("--layer", min=0, help="Decoder layer, from 0; unset: best or the model's."),
     ] = None,
     moment: Annotated[
         str | None,

@@ -21,15 +21,17 @@ def drafts(
 ) -> None:
     """Count which tokens follow others in parallel text, and put the counts into the model.
 
-    Greedy search of single sentences then guesses the next tokens, and is faster. Translations and
-    scores stay the same.
+    Greedy search of one or two sentences then guesses the next tokens. It is faster with decoders
+    of 8 million weights or more; smaller ones do not guess. Translations and scores stay the same.
     """
     from headway.bundle import load_bundle, save_bundle
     from headway.bundle_folder import check_place
     from headway.data.corpus import iterate_parallel
     from headway.decoding.drafts import with_drafts
+    from headway.hub import refuse_address
     from headway.saved_bundle import find_bundle
 
+    refuse_address(model, "Counts are")
     folder = find_bundle(remark_on_weights(model, quiet))
     bundle = load_bundle(folder)
     check_place(folder)  # before the work

@@ -17,9 +17,7 @@ Device = Annotated[
 ]
 TrustCode = Annotated[
     bool,
-    typer.Option(
-        "--trust-code", help="Run the code of a model with parts of its author's own, parts.py."
-    ),
+    typer.Option("--trust-code", help="Run the model's own code, parts.py. Read it first."),
 ]
 Beam = Annotated[
     int | None,

@@ -16,7 +16,8 @@ def push(
         str, typer.Argument(metavar="OWNER/NAME", help="Repository on the hub; made if missing.")
     ],
     private: Annotated[
-        bool, typer.Option("--private", help="Show it to those alone who have your permission.")
+        bool,
+        typer.Option("--private", help="A private repository; a public one is refused."),
     ] = False,
     revision: Annotated[
         str, typer.Option("--revision", metavar="BRANCH", help="A branch; made if missing.")
@@ -37,7 +38,7 @@ def push(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Upload a model to the hub of Hugging Face, with a page that its record describes."""
+    """Upload a model to the hub of Hugging Face, with a page made from its record."""
     from headway.interop.hub import push as upload
 
     remark_on_weights(model, quiet)

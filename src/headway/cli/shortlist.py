@@ -54,7 +54,7 @@ def shortlist(
     """
     from headway.bundle import load_bundle, save_bundle
     from headway.errors import ConfigError
-    from headway.hub import hub_address
+    from headway.hub import refuse_address
     from headway.saved_bundle import find_bundle
 
     wanted = _has_both(source, target, "--source", "--target")
@@ -65,11 +65,8 @@ def shortlist(
         )
     if translate and not wanted_report:
         raise ConfigError("--translate needs text.", "Give --valid-source and --valid-target.")
-    if wanted and (address := hub_address(model)):
-        raise ConfigError(
-            f"A shortlist is written into the model, and {address} is not a folder.",
-            f"Pull it first: headway pull {address.repository} --out DIR.",
-        )
+    if wanted:
+        refuse_address(model, "A shortlist is")
     folder = find_bundle(remark_on_weights(model, quiet))
     bundle = load_bundle(folder)
     values: dict[str, Any] = {"bundle": str(folder)}

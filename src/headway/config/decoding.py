@@ -15,7 +15,7 @@ class DecodingConfig(Section):
     max_extra_pieces: int = Field(default=50, ge=1)
     """Output limit: this many tokens more than the source has."""
     alignment_layer: int | None = Field(default=None, ge=0)
-    """Decoder layer, from 0, that word alignments are read from; the last if unset."""
+    """Decoder layer, from 0, that `headway align` reads; the last if unset."""
     alignment_head: int | None = Field(default=None, ge=0)
     """Head of that layer, from 0; the average of all if unset."""
     max_source_pieces: int = Field(default=512, ge=1)

@@ -82,7 +82,7 @@ class DraftCounts:
             (starts, target_size, len(pieces)),
             (translation_starts, 0, len(translations)),
         ):
-            if places[0] != first or places[-1] != last or (np.diff(places) < 0).any():
+            if places[0] != first or places[-1] != last or (places[1:] < places[:-1]).any():
                 raise DataError("Its tokens do not follow one another.")
         for ids in (pieces, translations):
             if len(ids) and not 0 <= ids.min() <= ids.max() < target_size:

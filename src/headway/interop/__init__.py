@@ -1,4 +1,5 @@
 """The model in other frameworks, and models of other frameworks as bundles.
 
-`ctranslate2` and `keras` need the extra of their name; `marian` needs none.
+`ctranslate2`, `hub` and `keras` need the extra of their name, `argos` that of `ctranslate2`;
+`marian` needs none.
 """

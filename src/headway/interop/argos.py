@@ -93,12 +93,10 @@ def check_usable(bundle: Bundle) -> None:
             "they are named, such as <0xEA>.",
             "Train the tokenizer with tokenizer.byte_fallback = false.",
         )
-    if "" not in bundle.tags or bundle.source_tokenizer.has_leading_tags:
-        tags = [tag for tag in bundle.tags if tag]
+    if "" not in bundle.tags:
         raise ConfigError(
-            "Each sentence for the model begins with a tag"
-            + (f" ({', '.join(tags)})" if tags else "")
-            + ", and Argos Translate puts none there.",
+            f"Each sentence for the model begins with a tag ({', '.join(bundle.tags)}), and Argos "
+            "Translate puts none there.",
             "Export it with --to ctranslate2, whose program takes tags.",
         )
 

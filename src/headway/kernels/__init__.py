@@ -13,8 +13,8 @@ together.
   `packing` (words of 32 bits), `linear_blocks` and, on AMX, `linear_amx`; for gradients
   `weight_gradient`, `weight_gradient_amx` and `input_gradient`; `row_buckets` for oneDNN.
 - Operations of decoding: `search_loop` (with `drafts`), `encoder_pass`, `decoder_step`,
-  `attention_step` (of `attention_vectors`), `top_k`, `shortlist_rows`; of training: `attention`,
-  `cross_entropy` and `elementwise` (dropout, with `splitmix`, and ReLU).
+  `attention_step` (of `attention_vectors`), `recurrence_step`, `top_k`, `shortlist_rows`; of
+  training: `attention`, `cross_entropy` and `elementwise` (dropout, with `splitmix`, and ReLU).
 """
 
 LANES = 16

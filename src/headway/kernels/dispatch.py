@@ -116,7 +116,11 @@ def _compiles_for(feature: str) -> bool:
 @functools.cache
 def has_avx512() -> bool:
     """Return True if kernels may use 32 registers of 16 float32 numbers."""
-    return _compiles_for("avx512f")
+    if not has_numba():
+        return False
+    from headway.kernels.codegen import numba_compiler
+
+    return numba_compiler.has_avx512()
 
 
 @functools.cache

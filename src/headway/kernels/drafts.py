@@ -16,7 +16,7 @@ from headway.kernels.codegen.numba_compiler import compiled_exactly, inlined
 Ids = NDArray[np.int32]
 
 _LONGEST_CONTEXT = 3
-_LEAST_CHANCE = np.float32(0.25)  # that all guesses up to this one are right, in benchmarks/log/084
+_LEAST_CHANCE = np.float32(0.25)  # that all guesses up to this one are right, in benchmarks/log/085
 _ANY_TRANSLATION = np.float32(0.02)  # for pieces of which no source piece is known as the origin
 _REPEATED = np.float32(0.3)  # for pieces that the translation already has
 

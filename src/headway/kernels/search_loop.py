@@ -185,10 +185,6 @@ def search_until_end(
     parents, newest = np.empty(copies, np.int64), np.empty(copies, np.int64)
     new_log_probs = np.empty(copies, np.float64)
     while True:
-        sentences_left = 0
-        for slot in range(at_work.size):
-            sentences_left += at_work[slot]
-        guesses = min(in_slot - copies, DRAFT_ROWS // max(sentences_left, 1) - 1)
         count = 0
         for slot in range(at_work.size):
             first, step = count, steps[slot]
@@ -198,7 +194,7 @@ def search_until_end(
                     places[count], numbers[count] = step, copy
                     count += 1
             limit = max(max_lengths[slot], prefix_lengths[slot])  # the end symbol's place
-            wanted = min(guesses, limit - step, owners.shape[1] - 1 - step)
+            wanted = min(in_slot - copies, limit - step, owners.shape[1] - 1 - step)
             if count == first or wanted <= 0:
                 continue
             if step < prefix_lengths[slot]:

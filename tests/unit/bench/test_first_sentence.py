@@ -41,7 +41,8 @@ def test_folders_are_new_after_an_installation_and_kept_after_a_start(
         else:
             assert env["XDG_CACHE_HOME"] == folder
             assert command[command.index("--text") + 1] == "the cat sat"
-            assert command[command.index("--min-length") + 1] == "5"
+            for option, value in (("--beam", "3"), ("--min-length", "5"), ("--max-length", "5")):
+                assert command[command.index(option) + 1] == value
             machine_code = Path(folder) / "code"
             clock += 2.0 if machine_code.exists() else 20.0
             machine_code.touch()

@@ -63,3 +63,18 @@ def test_a_call_that_cannot_work_writes_nothing(run, model: Path, text: tuple[Pa
         assert status == expected
         assert err
     assert read_bundle(model).checksum == before
+
+
+@pytest.mark.parametrize(
+    ("command", "what"), [("drafts", "Counts are"), ("shortlist", "A shortlist is")]
+)
+def test_nothing_is_written_into_the_cache_of_the_hub(
+    run, text: tuple[Path, Path], command: str, what: str
+) -> None:
+    source, target = text
+
+    status, _, err = run(command, "hf://kim/ko-en", "--source", source, "--target", target)
+
+    assert status == 2
+    assert f"{what} written into the model, and hf://kim/ko-en is not a folder." in err
+    assert "headway pull kim/ko-en --out DIR" in err

@@ -90,6 +90,10 @@ def test_a_file_that_is_none_or_of_another_model_is_refused() -> None:
     data = count_drafts(PAIRS, SOURCE_SIZE, TARGET_SIZE, least=1).to_bytes()
     tensors = load(data)
 
+    # The differences of these numbers are positive in 32 bits.
+    wrapping = tensors["starts"].copy()
+    wrapping[1:3] = 2**31 - 1, -(2**31)
+
     def changed(**others: np.ndarray) -> bytes:
         return save(tensors | others)
 
@@ -106,6 +110,7 @@ def test_a_file_that_is_none_or_of_another_model_is_refused() -> None:
         (changed(translation_starts=tensors["translation_starts"][1:]), "for 10 source tokens"),
         (changed(starts=tensors["starts"][::-1].copy()), "do not follow one another"),
         (changed(starts=tensors["starts"][:0]), "does not have a count for each"),
+        (changed(starts=wrapping), "do not follow one another"),
         (with_number("translation_starts", 3, 99), "do not follow one another"),
         (with_number("pieces", 2, 3), "does not begin with the 13 target tokens"),
         (changed(pieces=tensors["pieces"][:5]), "does not begin with the 13 target tokens"),

@@ -13,11 +13,11 @@ import sentencepiece
 
 from headway.bundle import Bundle
 from headway.data.renumbered import renumbered
-from headway.data.tokenizer import train_tokenizer
+from headway.data.tokenizer import Tokenizer, train_tokenizer
 from headway.decoding.translator import TextTranslator
 from headway.errors import BundleError, ConfigError
 from headway.interop import argos
-from headway.interop.argos import export
+from headway.interop.argos import check_usable, export
 
 MakeBundle = Callable[..., Bundle]
 NAME = "translate-ko_pb-1_0"
@@ -110,6 +110,11 @@ def _tagged(bundle: Bundle, *tags: str) -> Bundle:
     return dataclasses.replace(bundle, record={"config": {"data": {"corpora": corpora}}})
 
 
+def _imported(bundle: Bundle, tokenizer: Tokenizer, *tags: str) -> Bundle:
+    record = {"imported": {"kind": "hugging-face", "tags": list(tags)}}
+    return dataclasses.replace(bundle, source_tokenizer=tokenizer, record=record)
+
+
 def test_models_that_argos_cannot_use_are_refused(bundle: Bundle, tmp_path: Path) -> None:
     bytewise = train_tokenizer(
         ["abc"], kind="char", vocabulary_size=266, byte_fallback=True, character_coverage=1.0
@@ -119,7 +124,7 @@ def test_models_that_argos_cannot_use_are_refused(bundle: Bundle, tmp_path: Path
     for model, message in (
         (dataclasses.replace(bundle, target_tokenizer=bytewise), "tokens of single bytes"),
         (_tagged(bundle, "<2pt>", "<2es>"), r"begins with a tag \(<2pt>, <2es>\)"),
-        (dataclasses.replace(bundle, source_tokenizer=leading), "begins with a tag, and"),
+        (_imported(bundle, leading, ">>deu<<"), r"begins with a tag \(>>deu<<\)"),
         (dataclasses.replace(bundle, source_language="source"), "The source language .*'source'"),
         (dataclasses.replace(bundle, target_language="film"), "The target language .*'film'"),
     ):
@@ -127,6 +132,7 @@ def test_models_that_argos_cannot_use_are_refused(bundle: Bundle, tmp_path: Path
             export(model, tmp_path)
     assert not any(tmp_path.iterdir())
     export(_tagged(bundle, "", "<2es>"), tmp_path)  # it knows text without a tag, too
+    check_usable(_imported(bundle, leading))  # of a model for two languages
 
 
 def test_a_wrong_file_is_refused_before_the_work(

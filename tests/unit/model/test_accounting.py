@@ -95,7 +95,9 @@ def test_multiply_adds_by_hand() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"activation": "swiglu"}, {"norm_position": "pre"}], ids=str
+    "changes",
+    [{}, {"activation": "swiglu"}, {"norm_position": "pre"}, {"decoder_past": "ssru"}],
+    ids=str,
 )
 def test_multiply_adds_are_half_the_operations_that_pytorch_counts(
     build: Build, changes: dict[str, Any]

@@ -31,6 +31,7 @@ StoredArray = tuple[int, tuple[int, ...], bytes]
 _ITEM_SIZES = {FLOAT32: 4, INT8: 1, INTGEMM8: 1}
 _SHARES = np.linspace(0.95, 0.4, 12)  # of the largest number that bytes can hold
 _EXACT = 1e-8  # squared error of a matrix that was rounded before, of its square
+_LEAST = 1e-30  # 127 divided by it is a number of float32
 _MOST_AXES = 4
 _LONGEST_NAME = 256
 _LARGEST_AXIS = 2**24
@@ -213,7 +214,7 @@ def whole_numbers(matrix: NDArray[Any], *, by_rows: bool) -> StoredArray:
     Marian's, the small changes of a fine-tune would all be rounded away, back to the numbers that
     it began with.
     """
-    largest = max(float(np.abs(matrix).max()), float(np.finfo(np.float32).tiny))
+    largest = max(float(np.abs(matrix).max()), _LEAST)  # a matrix of zeros has a factor, too
     before = _rounded(matrix, np.float32(127 / largest))
     others = (_rounded(matrix, np.float32(127 / (largest * share))) for share in _SHARES)
     was_rounded = before[0] <= _EXACT * float(np.square(matrix).sum(dtype=np.float64))

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from headway.bundle import Bundle, load_bundle, model_tensors
 from headway.data.batching import collate
 from headway.data.encoded import EncodedPair
+from headway.data.languages import is_language, language_code
 from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import END_ID, SPECIAL_PIECES, START_ID, UNK_ID
 from headway.decoding.build_engine import build_engine
@@ -32,13 +33,13 @@ from headway.interop.marian.binary import (
     whole_numbers,
 )
 from headway.interop.marian.lexical_shortlist import MAGIC
+from headway.interop.marian.model_settings import SETTINGS
 from headway.interop.marian.pieces import written_pieces
 from headway.interop.marian.recognition import MarianFolder
 from headway.interop.marian.student import (
     EPSILON,
     OUTPUT_BIAS,
     QUANTIZATION,
-    SETTINGS,
     read_student,
     weight_names,
 )
@@ -64,6 +65,10 @@ _NEEDED = {
     "d_k": None,
     "d_v": None,
 }
+# Settings that a student's file does not have, and that change no number of a translation.
+_UNWRITTEN = {
+    "dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0, "max_positions": 1024,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,7 @@ def check_expressible(bundle: Bundle) -> None:
         if value != needed:
             raise ConfigError(
                 f"{name} is {value!r}; a Firefox student has {needed!r}.",
-                "Export a model that was imported as a student, or trained with preset 'student'.",
+                "Export a model with this setting, such as one trained with preset 'student'.",
             )
     if bundle.config.shared_embeddings != ("all" if bundle.joint else "target"):
         raise ConfigError(
@@ -124,8 +129,9 @@ def check_expressible(bundle: Bundle) -> None:
 
 def student_files(bundle: Bundle, scales: dict[str, float]) -> dict[str, bytes]:
     """Return the files of a student by name; scales: of `activation_scales`."""
-    source, target = bundle.source_language, bundle.target_language
-    pair = f"{source}{target}" if _is_code(source) and _is_code(target) else "xxyy"
+    languages = bundle.source_language, bundle.target_language
+    codes = [language_code(name).partition("-")[0] for name in languages if is_language(name)]
+    pair = "".join(codes) if list(map(len, codes)) == [2, 2] else "xxyy"
     files = {f"model.{pair}.intgemm.alphas.bin": binary_file(_arrays(bundle, scales))}
     if bundle.joint:
         files[f"vocab.{pair}.spm"] = written_pieces(bundle.source_tokenizer)
@@ -135,10 +141,6 @@ def student_files(bundle: Bundle, scales: dict[str, float]) -> dict[str, bytes]:
     if bundle.shortlist is not None:
         files[f"lex.50.50.{pair}.s2t.bin"] = shortlist_file(bundle.shortlist)
     return files
-
-
-def _is_code(language: str) -> bool:
-    return len(language) == 2 and language.isascii() and language.isalpha()
 
 
 def _arrays(bundle: Bundle, scales: dict[str, float]) -> dict[str, StoredArray]:
@@ -332,7 +334,7 @@ def _largest_inputs(model: nn.Module, largest: dict[str, float]) -> Iterator[Non
 
 def _compare(bundle: Bundle, written: Bundle) -> None:
     """Refuse files that do not hold the bundle's numbers and pieces."""
-    if bundle.config.replace({"dropout": 0.0}) != written.config.replace({"dropout": 0.0}):
+    if bundle.config.replace(_UNWRITTEN) != written.config.replace(_UNWRITTEN):
         raise BundleError("The written settings are not those of the bundle.", _REMEDY)
     theirs = model_tensors(written.model)
     for name, ours in model_tensors(bundle.model).items():

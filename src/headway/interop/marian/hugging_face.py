@@ -50,7 +50,7 @@ class _Sides:
 
 
 def read_hugging_face(marian: MarianFolder) -> ReadModel:
-    """Return the bundle of a folder, and remarks on what its files had of note.
+    """Return the bundle of a folder, and notes on its files.
 
     Raises BundleError that names the file, the tensor or the setting which does not fit.
     """

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from headway.bundle import Bundle, save_bundle
 from headway.bundle_folder import check_place
-from headway.errors import BundleError
 from headway.home import expanded
 from headway.interop.marian.hugging_face import read_hugging_face
 from headway.interop.marian.original import read_original
@@ -24,7 +23,7 @@ class Imported:
     """The kind of the folder that was read."""
     bundle: Bundle
     notes: list[str]
-    """What the files had of note, one sentence each."""
+    """Notes on the files, one sentence each."""
 
 
 READERS: dict[Kind, Callable[[MarianFolder], ReadModel]] = {
@@ -50,11 +49,6 @@ def import_marian(
     """
     check_place(out)  # before the work
     folder = recognize(path)
-    if folder.kind not in READERS:
-        raise BundleError(
-            f"{path} is a folder of the kind '{folder.kind}', which this version does not read.",
-            f"It reads: {', '.join(READERS)}.",
-        )
     read = READERS[folder.kind](folder)
     bundle = replace(
         read.bundle,

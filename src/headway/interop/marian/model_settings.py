@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from headway.config.model import Activation
 from headway.errors import BundleError, shown
 
+SETTINGS = "special:model.yml"
+"""The name of the settings in a file of weights."""
 _LINE = re.compile(r"([A-Za-z0-9_-]+):(.*)")
 _MOST_LETTERS = 2**16
 _ACTIVATION = "transformer-ffn-activation"
 
-# By setting: the values that Headway computes, the first of them Marian's default.
+# By setting: the values that Headway computes; the first of them stands for a missing setting.
 STUDENT: Mapping[str, tuple[str, ...]] = {
     "type": ("transformer",),
     "transformer-decoder-autoreg": ("rnn",),

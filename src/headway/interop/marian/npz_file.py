@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headway.errors import BundleError
+from headway.interop.marian.model_settings import SETTINGS
 
-SETTINGS = "special:model.yml"
 _MOST_TIMES = 20  # a compressed array is larger than the file; more is no model
 _READING = (EOFError, KeyError, OSError, ValueError, zipfile.BadZipFile, MemoryError)
 

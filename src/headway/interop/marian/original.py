@@ -18,8 +18,8 @@ from headway.config.model import ModelConfig
 from headway.data.tokenizer import LEADING_TAG, START_ID, kind_of_model, table_of
 from headway.errors import BundleError, ConfigError, TokenizerError, shown
 from headway.interop.marian.files import COPY_AGAIN, read_bytes, read_card
-from headway.interop.marian.model_settings import ORIGINAL, check_settings, parse_settings
-from headway.interop.marian.npz_file import SETTINGS, NpzFile
+from headway.interop.marian.model_settings import ORIGINAL, SETTINGS, check_settings, parse_settings
+from headway.interop.marian.npz_file import NpzFile
 from headway.interop.marian.read_model import ReadModel
 from headway.interop.marian.recognition import MarianFolder
 from headway.interop.marian.student import EPSILON, OUTPUT_BIAS, weight_names
@@ -34,7 +34,7 @@ Settings = Mapping[str, str | list[str]]
 
 
 def read_original(marian: MarianFolder) -> ReadModel:
-    """Return the bundle of a folder, and remarks on what its files had of note.
+    """Return the bundle of a folder, and notes on its files.
 
     Raises BundleError that names the file, the array or the setting which does not fit.
     """

@@ -7,7 +7,7 @@ from headway.bundle import Bundle
 
 @dataclass(frozen=True, slots=True)
 class ReadModel:
-    """A model as it was read: the bundle, and remarks on what its files had of note."""
+    """A model as it was read: the bundle, and notes on its files."""
 
     bundle: Bundle
     notes: list[str] = field(default_factory=list)

@@ -15,19 +15,22 @@ from headway.config.model import ModelConfig
 from headway.data.tokenizer import PAD_ID, START_ID
 from headway.errors import BundleError
 from headway.interop.marian.binary import TABLES, BinaryFile
+from headway.interop.marian.files import read_bytes
 from headway.interop.marian.lexical_shortlist import read_shortlist
-from headway.interop.marian.model_settings import ModelSettings, check_settings, parse_settings
+from headway.interop.marian.model_settings import (
+    SETTINGS,
+    ModelSettings,
+    check_settings,
+    parse_settings,
+)
 from headway.interop.marian.pieces import Renumbered, read_pieces
 from headway.interop.marian.read_model import ReadModel
 from headway.interop.marian.recognition import MarianFolder
+from headway.interop.marian.vocabulary import NEVER
 from headway.model.uninitialized import empty_model
 
 EPSILON = 1e-9
 """Of Marian's LayerNorm."""
-NEVER = -100.0
-"""The bias of <pad> and <s>, which Marian's vocabulary does not have: no probability is left."""
-
-SETTINGS = "special:model.yml"
 OUTPUT_BIAS = "decoder_ff_logit_out_b"
 _LARGEST_TOKENIZER = 2**26  # bytes
 QUANTIZATION = "_QuantMultA"  # factors of activations for products of bytes
@@ -35,7 +38,7 @@ _DIRECTION = re.compile(r"\.([a-z]{2})([a-z]{2})\.")
 
 
 def read_student(folder: MarianFolder) -> ReadModel:
-    """Return the bundle of a student, and remarks on what its files had of note.
+    """Return the bundle of a student, and notes on its files.
 
     Raises BundleError that names the file, the array or the setting which does not fit.
     """
@@ -108,14 +111,7 @@ def _files(folder: Path) -> tuple[Path, Path, Path, Path | None]:
 
 
 def _tokenizer(path: Path) -> Renumbered:
-    try:
-        if path.stat().st_size > _LARGEST_TOKENIZER:
-            raise BundleError(f"{path} is too large for a tokenizer.", "Give the .spm file.")
-        return read_pieces(path.read_bytes(), str(path))
-    except OSError as error:
-        raise BundleError(
-            f"{path} cannot be read: {error.strerror or error}.", "Check its permissions."
-        ) from None
+    return read_pieces(read_bytes(path, _LARGEST_TOKENIZER), str(path))
 
 
 def _configuration(

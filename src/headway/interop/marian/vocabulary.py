@@ -13,7 +13,8 @@ from headway.errors import BundleError, TokenizerError, shown
 from headway.interop.marian.files import COPY_AGAIN
 
 NEVER = -100.0
-"""The bias of <s>, which the file does not have: e^-100 is nothing beside other probabilities."""
+"""The bias of a token that the file does not have, such as <s>: e^-100 is nothing beside other
+probabilities."""
 
 # A piece that text is never cut into; the name `<s>` is that of Headway's own start.
 _START_OF_THE_FILE = "<s> "

@@ -32,14 +32,6 @@ def form(kernel: Any, *arguments: Any) -> Form:
     return Form(kernel, tuple(map(numba.typeof, arguments)))
 
 
-def address_of(kernel: Any, *arguments: Any) -> int:
-    """Return where a kernel's machine code for arguments of these types begins; compile it first.
-
-    kernel: of `compiled`, at the top level of a module, so that its code is never freed.
-    """
-    return form(kernel, *arguments).address
-
-
 @intrinsic
 def _call_at(context: Any, address: Any, arguments: Any) -> Any:
     kinds = tuple(arguments)
@@ -60,6 +52,6 @@ def _call_at(context: Any, address: Any, arguments: Any) -> Any:
 call_at: Any = _call_at
 """call_at(address, arguments): call the kernel there, which returns None.
 
-The arguments, a tuple, must have the types that `address_of` was given: nothing checks them. Only
+The arguments, a tuple, must have the types that `form` was given: nothing checks them. Only
 the numbers of an array may be of another type of the same size.
 """

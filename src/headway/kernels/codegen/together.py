@@ -35,15 +35,16 @@ _BY_PYTORCH = "Set the environment variable NUMBA_DISABLE_JIT=1 to let PyTorch c
 def compile_together(forms: Sequence[Form]) -> None:
     """Compile the forms that are not on disk, with as many processes as this one may use cores.
 
-    Modules whose kernels take longest should come first. Nothing is compiled if few are missing, or
-    no folder takes machine code: each is then compiled at its first call. Of several processes that
+    Modules whose kernels take longest should come first. Nothing is compiled if few are missing,
+    no folder takes machine code, or the path of Python is unknown: each is then compiled at its
+    first call. Of several processes that
     come here at once, one compiles, and the others wait for it. If the system refuses more
-    processes, this one compiles all.
+    processes, those that have started compile all.
 
     Raises HeadwayError if a helper fails.
     """
     folder = folder_to_keep(forms[0].kernel)
-    if folder is None or _num_helpers(_missing(forms)) < 1:
+    if not sys.executable or folder is None or _num_helpers(_missing(forms)) < 1:
         return
     give_notice()
     with one_process_at_a_time(folder / "compiling.lock"):
@@ -99,7 +100,7 @@ class _Helper:
         """Wait until the kernels are imported; return False if another Python cannot do that."""
         try:
             self._ask(sys.path)
-        except (OSError, EOFError):
+        except Exception:  # another program in its place may answer anything
             return False
         return True
 
@@ -174,7 +175,7 @@ def _share(forms: Sequence[Form], helpers: Sequence[_Helper]) -> None:
                 helper.kill()  # its thread waits for an answer
             raise
     if not all(end.result() for end in ends):
-        warn("Kernels were compiled by one process, because another Python did not start.")
+        warn("Kernels were compiled by fewer processes, because another Python did not start.")
 
 
 def _lead(helper: _Helper, left: _Left) -> bool:

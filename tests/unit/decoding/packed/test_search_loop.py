@@ -32,7 +32,9 @@ def test_the_kernels_of_a_batch_are_all_that_it_calls(
     )  # fmt: skip
     model = Transformer.from_config(config).eval()
     engine = PackedEngine(model, NumbaBackend(precision))
-    batch = engine.batch(SearchOptions(beam_size=beam_size), 3)
+    compiled: list[list[Form]] = []
+    monkeypatch.setattr(f"{CompiledLoop.__module__}.compile_together", compiled.append)
+    batch, _ = (engine.batch(SearchOptions(beam_size=beam_size), 3) for _ in range(2))
     assert isinstance(batch, CompiledBatch)
     assert isinstance(engine.search_loop, CompiledLoop)
     called: list[Form] = []
@@ -54,6 +56,7 @@ def test_the_kernels_of_a_batch_are_all_that_it_calls(
 
     monkeypatch.undo()
     kernels = engine.search_loop.kernels(batch)
+    assert [set(forms) for forms in compiled] == [set(kernels)]  # once, for all batches
     assert len({form.kernel for form in called}) == 3
     assert set(called) <= set(kernels)
     assert len(kernels) == len(set(kernels))

@@ -158,6 +158,8 @@ def test_code_of_a_bundle_runs_only_if_it_is_trusted(
     exec(CODE, names)
     by_hand = load_bundle(changed, change=names["change"])
     trusted = load_bundle("hf://kim/own", trust_code=True)
+    save_bundle(tmp_path / "again", trusted)  # with its code
+    assert load_bundle(tmp_path / "again", trust_code=True).code == trusted.code != b""
     assert ran.exists()
     ids = torch.tensor([[4, 5, 6]]), torch.tensor([[1, 7]])
     assert torch.equal(trusted.model(*ids), by_hand.model(*ids))

@@ -91,7 +91,9 @@ def test_a_shortlist_is_written_and_read_again(bundle: Bundle, tmp_path: Path) -
         np.array([i for row in lists for i in row]),
         42,
     )
-    (tmp_path / "lex.bin").write_bytes(shortlist_file(shortlist))
+    data = shortlist_file(shortlist)
+    assert struct.unpack("<2Q", data[:16]) == (firefox.MAGIC, checksum(data[16:]))
+    (tmp_path / "lex.bin").write_bytes(data)
     pieces = read_pieces(marian_pieces(), "x.spm")
     again = read_shortlist(tmp_path / "lex.bin", pieces, pieces)
 
@@ -145,3 +147,33 @@ def test_files_that_differ_are_refused_and_nothing_is_written(
     with pytest.raises(BundleError, match=r"The numbers of .* are not those of the bundle"):
         export(tmp_path / "bundle", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_settings_of_training_and_names_of_languages_do_not_matter(
+    bundle: Bundle, tmp_path: Path
+) -> None:
+    trained = {"attention_dropout": 0.1, "activation_dropout": 0.2, "max_positions": 256}
+    changed = replace(
+        bundle,
+        config=bundle.config.replace(trained),
+        source_language="Korean",
+        target_language="en-GB",
+    )
+    save_bundle(tmp_path / "trained", changed)
+
+    folder = export(tmp_path / "trained", tmp_path / "out").folder
+
+    assert (folder / "vocab.koen.spm").exists()
+    again = import_marian(folder, tmp_path / "again").bundle
+    assert (again.source_language, again.target_language) == ("ko", "en")
+
+
+def test_a_matrix_of_zeros_can_be_written(bundle: Bundle, tmp_path: Path) -> None:
+    with torch.no_grad():
+        bundle.model.get_parameter("decoder.layers.0.ssru.w_x.weight").zero_()
+    save_bundle(tmp_path / "zeros", bundle)
+
+    folder = export(tmp_path / "zeros", tmp_path / "out").folder
+
+    again = import_marian(folder, tmp_path / "again").bundle
+    assert not again.model.get_parameter("decoder.layers.0.ssru.w_x.weight").any()

@@ -6,7 +6,6 @@ import pytest
 
 from headway.errors import BundleError
 from headway.interop.marian import import_marian
-from headway.interop.marian.importing import READERS
 
 
 @pytest.fixture
@@ -15,15 +14,6 @@ def student(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "model.bin").touch()
     return folder
-
-
-def test_a_kind_without_a_reader_is_refused_by_name(
-    student: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delitem(READERS, "student", raising=False)
-    with pytest.raises(BundleError, match="of the kind 'student', which this version does not"):
-        import_marian(student, tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
 def test_the_place_is_checked_before_the_work(student: Path, tmp_path: Path) -> None:

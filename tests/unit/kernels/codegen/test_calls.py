@@ -37,15 +37,15 @@ def _call_with(address: int, numbers: np.ndarray) -> None:
 
 def test_the_kernel_at_the_address_gets_the_arguments() -> None:
     numbers, out = np.arange(5, dtype=np.float32), np.empty(5, np.float32)
-    _scale_at(calls.address_of(_scale, numbers, 3.0, out), numbers, out)
+    _scale_at(calls.form(_scale, numbers, 3.0, out).address, numbers, out)
     np.testing.assert_array_equal(out, 3 * numbers)
 
 
 def test_the_address_is_that_of_the_kernel_and_not_of_a_copy_in_another() -> None:
     numbers, out = np.arange(6, dtype=np.float32).reshape(2, 3), np.empty((2, 3), np.float32)
-    before = calls.address_of(_scale, numbers[0], 3.0, out[0])
+    before = calls.form(_scale, numbers[0], 3.0, out[0]).address
     _scale_all(numbers, out)
-    assert calls.address_of(_scale, numbers[0], 3.0, out[0]) == before
+    assert calls.form(_scale, numbers[0], 3.0, out[0]).address == before
     _scale_at(before, numbers[0], out[0])
     np.testing.assert_array_equal(out[0], 3 * numbers[0])
 
@@ -53,4 +53,4 @@ def test_the_address_is_that_of_the_kernel_and_not_of_a_copy_in_another() -> Non
 def test_an_error_of_the_kernel_is_raised() -> None:
     numbers = np.zeros(2)
     with pytest.raises(ValueError, match="refused"):
-        _call_with(calls.address_of(_refuse, numbers), numbers)
+        _call_with(calls.form(_refuse, numbers).address, numbers)

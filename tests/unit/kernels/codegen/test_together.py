@@ -21,6 +21,7 @@ pytest.importorskip("numba")
 from headway.errors import HeadwayError, HeadwayWarning
 from headway.kernels.codegen import together
 from headway.kernels.codegen.calls import Form, form
+from headway.kernels.codegen.compile_notice import tell_of_compiling
 from headway.kernels.codegen.numba_compiler import is_kept
 from headway.kernels.codegen.together import compile_together, serve
 
@@ -96,6 +97,9 @@ def test_no_process_starts_for_a_few_kernels_or_where_nothing_keeps_code(
 ) -> None:
     monkeypatch.setattr(together, "_Helper", lambda: pytest.fail("a process starts"))
     compile_together(two(kernels)[:1])
+    with monkeypatch.context() as embedded:
+        embedded.setattr(sys, "executable", None)
+        compile_together(two(kernels))
     monkeypatch.setattr(together, "folder_to_keep", lambda kernel: None)
     compile_together(two(kernels))
 
@@ -113,8 +117,11 @@ def test_where_no_more_processes_are_allowed_this_one_compiles_all(
     kernels: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(subprocess, "Popen", refuse_process)
+    notices: list[str] = []
+    tell_of_compiling(notices.append)
     compile_together(two(kernels))
     assert are_kept(two(kernels))
+    assert len(notices) == 1
 
 
 def test_of_two_at_once_one_compiles(kernels: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,6 +252,13 @@ class NoPython(Inside):
         pass
 
 
+class Talker(Inside):
+    """A program that answers with a line of text."""
+
+    def serve(self, pipe: Any, answers: Any) -> None:
+        answers.write(b"-c is no option\n")
+
+
 @pytest.mark.parametrize(
     ("program", "message"),
     [(Inside, "could not compile .*refuse: .*no_such_part"), (Ended, "memory did not suffice")],
@@ -263,8 +277,11 @@ def test_what_a_process_cannot_compile_is_named(
     assert "NUMBA_DISABLE_JIT=1" in raised.value.remedy
 
 
-def test_a_program_that_is_no_python_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(subprocess, "Popen", NoPython)
+@pytest.mark.parametrize("program", [NoPython, Talker])
+def test_a_program_that_is_no_python_is_not_ready(
+    program: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subprocess, "Popen", program)
     with together._helpers(1) as [helper]:
         assert not helper.is_ready()
 
