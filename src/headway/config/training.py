@@ -28,6 +28,9 @@ class TrainingConfig(Section):
     into one."""
     schedule: Literal["inverse_sqrt", "linear", "cosine", "constant"] = "inverse_sqrt"
     """Fall of the learning rate after warm-up: as in the paper, to zero at max_steps, or none."""
+    decay_steps: int | None = Field(default=None, ge=1)
+    """Last updates, in which the rate leaves `inverse_sqrt` or `constant` and falls in a straight
+    line to zero; none if unset."""
     learning_rate: float | None = Field(default=None, gt=0)
     """Highest learning rate, at the end of warm-up; if unset, the paper's `(d_model *
     warmup)^-0.5`."""

@@ -17,7 +17,7 @@ from headway.counted import counted
 from headway.data.tokenizer import Tokenizer
 from headway.errors import ConfigError, HeadwayError, RunError
 from headway.model.accounting import count_parameters
-from headway.training.budget import Budget
+from headway.training.budget import Budget, Deadline
 from headway.training.checkpoint import saved_step
 from headway.training.costs import Tried, plan_within
 from headway.training.diagnosis import TrainingProblem
@@ -30,7 +30,7 @@ from headway.training.reporting import Reporter
 from headway.training.rewritten import rewritten_remarks
 from headway.training.run_folder import RunFolder, from_its_weights, writing_run
 from headway.training.samples import choose_examples, choose_samples
-from headway.training.schedule import FALLING_TO_MAX_STEPS
+from headway.training.schedule import falls_to_end
 from headway.training.settings import check_settings, remarks
 from headway.training.shards import check_shard
 from headway.training.start_from import Start, open_start
@@ -148,8 +148,9 @@ def _lead(
     # Before the budget is planned, because they take seconds of it.
     direction = start.direction if start else None
     findings = text_findings(prepared, _compares(context), direction)
-    config = _within_budget(prepared, context)
+    config, deadline = _within_budget(prepared, context)
     trainer = _build_trainer(config, prepared, findings, context)
+    trainer.deadline = deadline
     if start:
         _start_with(start, trainer, context)
     if resume:
@@ -299,17 +300,17 @@ def _how_to_train_further(trainer: Trainer, folder: RunFolder) -> str:
         f"The run in {folder.path} has ended after step {step:,}, and nothing is trained. Only "
         "its average, its scores and its bundles are made again."
     ]
-    if step >= config.max_steps and config.schedule not in FALLING_TO_MAX_STEPS:
+    if step >= config.max_steps and not falls_to_end(config):
         sentences.append("To go on, add --set training.max_steps= a larger number.")
     sentences.append(f"Another run can begin with its weights: {from_its_weights(folder.path)}")
     return " ".join(sentences)
 
 
-def _within_budget(prepared: PreparedRun, context: RunContext) -> RunConfig:
+def _within_budget(prepared: PreparedRun, context: RunContext) -> tuple[RunConfig, Deadline | None]:
     """Return the configuration, with steps that fit into the budget of the run if it has one."""
     config, texts = prepared.config, prepared.texts
     if context.budget is None:
-        return config
+        return config, None
     tried = Tried(
         prepared.bundle,
         prepared.stream,
@@ -320,7 +321,7 @@ def _within_budget(prepared: PreparedRun, context: RunContext) -> RunConfig:
     )
     plan = plan_within(context.budget, tried, config, context.folder.path, context.reporter)
     context.say(plan.summary())
-    return config.model_copy(update={"training": plan.training})
+    return config.model_copy(update={"training": plan.training}), plan.deadline
 
 
 def _build_trainer(

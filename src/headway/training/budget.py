@@ -1,8 +1,9 @@
 """A training that fits into a number of minutes: steps and intervals from the measured speed.
 
-They are fixed before the first step and written into the configuration of the run, so that the run
-can be repeated bit for bit. If the machine is busier or freer during the run than during the
-measurement, the run ends later or earlier; nothing else changes.
+A machine may slow down after the measurement: a laptop gets warm, or other programs start. So the
+number of steps is fitted to the speed of the run after each validation, until the rate begins its
+straight fall to zero; rates before it do not depend on that number. It is written into the
+configuration of the run, which can be repeated bit for bit.
 """
 
 import math
@@ -21,6 +22,7 @@ from headway.training.schedule import paper_peak
 DECIDED = (
     "average_checkpoints",
     "checkpoint_every_steps",
+    "decay_steps",
     "max_epochs",
     "max_steps",
     "patience",
@@ -49,6 +51,8 @@ _TO_LEARN = 200  # updates; with fewer a model hardly learns anything
 _SIZES = ("d_model", "d_ff", "num_encoder_layers", "num_decoder_layers")
 _LEAST = 10
 _TRIAL = 20  # steps of a run that only tries its settings
+_DECAY = 0.4  # of the steps; the shorter, the later their number is fixed
+_WINDOW = 6  # validations whose distance in time is the speed of a run
 _AVERAGED_ONCE = 2  # snapshots; of more, an average of fewer is tried as well
 
 
@@ -109,6 +113,34 @@ class Costs:
     """Number of updates whose mean is `step`."""
 
 
+class Deadline:
+    """The time of the last step, kept by fitting the number of steps to the speed of the run."""
+
+    def __init__(self, ends: float) -> None:
+        """Keep the end of the last step and its validation, by `time.monotonic`."""
+        self.ends = ends
+        self._validated: list[tuple[int, float]] = []
+
+    def fit(self, training: TrainingConfig, step: int) -> TrainingConfig:
+        """Return the settings with as many steps as fit at the speed of the run.
+
+        Call it after each validation, at this step. Once the straight fall has begun, the settings
+        stay. A run that is late still makes one interval, in which the rate falls to zero.
+        """
+        now = time.monotonic()
+        self._validated.append((step, now))
+        decay, every = training.decay_steps, training.validate_every_steps
+        if decay is None or every is None or step >= training.max_steps - decay:
+            return training
+        first, began = self._validated[-_WINDOW:][0]
+        if first == step:
+            return training
+        speed = (step - first) / (now - began)  # steps a second, validations included
+        left = max(math.floor((self.ends - now) * speed), every)
+        decay = min(round(_DECAY * (step + left)), left)
+        return training.replace({"max_steps": step + left, "decay_steps": decay})
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The training that fits into the minutes."""
@@ -118,6 +150,8 @@ class Plan:
     minutes: float
     seconds: float
     """Expected, from now to the end."""
+    deadline: Deadline
+    """For the last step."""
     advice: str = ""
     """The minutes that more steps would take, if these are few."""
 
@@ -131,8 +165,10 @@ class Plan:
             f"{costs.validation:.1f} per validation, {costs.end:.0f} for all work after the last "
             "one.",
             f"{_minutes(self.minutes, 'allows', 'allow')} {training.max_steps:,} steps: "
-            f"{training.warmup_steps:,} of warm-up, then a linear decay of the rate to zero, with "
-            f"a validation every {counted(every, 'step')}. The run should end at about {end}.",
+            f"{training.warmup_steps:,} of warm-up, then the highest rate, and in the last "
+            f"{training.decay_steps or 0:,} a straight fall of the rate to zero, with a validation "
+            f"every {counted(every, 'step')}. The run should end at about {end}. Until the "
+            "straight fall, the number of steps is fitted to the actual speed.",
         ]
         if training.max_steps < _TO_LEARN:
             few = counted(training.max_steps, "step")
@@ -191,16 +227,24 @@ def plan(
     chosen: dict[str, Any] = {
         "max_steps": steps,
         "max_epochs": None,
-        "schedule": "linear",
+        "schedule": "constant",
         "learning_rate": peak,
         "warmup_steps": max(min(training.warmup_steps, steps // 10), 1),
+        "decay_steps": round(_DECAY * steps),
         "validate_every_steps": every,
         "checkpoint_every_steps": max(min(every, round(_LOST / costs.step)), 1),
         # At most over the last quarter of the steps: earlier weights are worse.
         "average_checkpoints": _averaged(training, needed),
         "patience": None,
     }
-    return Plan(training.replace(chosen), costs, budget.minutes, seconds, advice)
+    deadline = Deadline(budget.began + 60 * budget.minutes - _after_steps(costs, training, needed))
+    return Plan(training.replace(chosen), costs, budget.minutes, seconds, deadline, advice)
+
+
+def _after_steps(costs: Costs, training: TrainingConfig, validations: int) -> float:
+    """Return the seconds of the work after the last of these validations."""
+    averages_twice = _averaged(training, validations) > _AVERAGED_ONCE
+    return costs.end + (costs.second_average if averages_twice else 0.0)
 
 
 def _room(seconds: float, costs: Costs, training: TrainingConfig) -> _Room:

@@ -17,7 +17,7 @@ from headway.training.diagnosis import (
 )
 from headway.training.micro_batches import update_within_memory
 from headway.training.reporting import Reporter
-from headway.training.schedule import FALLING_TO_MAX_STEPS
+from headway.training.schedule import falls_to_end
 from headway.training.update import StepResult, TrainingStep
 
 
@@ -45,7 +45,7 @@ class MonitoredUpdates:
             warmup_steps=config.warmup_steps,
             unigram_loss=unigram_loss,
             clip_norm=self.clip_norm,
-            falls_to_end=config.schedule in FALLING_TO_MAX_STEPS,
+            falls_to_end=falls_to_end(config),
         )
 
     def __call__(self, batches: Sequence[Batch]) -> StepResult | None:

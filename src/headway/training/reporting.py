@@ -106,6 +106,12 @@ class Reporter:
             self._bar.update(self._task, completed=step, refresh=True)
             self._due = now
 
+    def expect(self, max_steps: int) -> None:
+        """Count up to another last step from here on."""
+        self._last = max_steps
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, total=max_steps)
+
     def write_events(self, folder: Path, step: int) -> None:
         """Record everything after `step` for TensorBoard too."""
         self._events = EventFiles(folder, step)

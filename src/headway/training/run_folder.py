@@ -11,6 +11,7 @@ from typing import Any
 
 from headway.bundle_folder import check_place, settle, strangers
 from headway.config.run import RunConfig, dump_run_config, load_run_config
+from headway.config.training import TrainingConfig
 from headway.data.corpus import Pair
 from headway.data.encodable import encodable
 from headway.data.tokenizer import Tokenizer
@@ -21,7 +22,7 @@ from headway.runtime.atomic_files import PARTIAL, write_atomically, writing
 from headway.runtime.locks import lock_file
 from headway.saved_bundle import AVERAGED, BEST, REPORT
 from headway.training.languages import are_read_alike, with_begun_languages
-from headway.training.schedule import FALLING_TO_MAX_STEPS
+from headway.training.schedule import falls_to_end
 from headway.training.start_from import inherit
 
 # Settings that a continued run may change: its length, the place of its text, its records, the
@@ -159,6 +160,10 @@ class RunFolder:
     def write_config(self, config: RunConfig) -> None:
         """Save the resolved configuration."""
         self._write(self.config, dump_run_config(config).encode())
+
+    def write_training(self, training: TrainingConfig) -> None:
+        """Save the configuration with other settings of the training."""
+        self.write_config(self._begun_config().model_copy(update={"training": training}))
 
     def write_tokenizers(self, source: Tokenizer, target: Tokenizer) -> None:
         """Keep the tokenizers, so that a continued run cuts text as it did before."""
@@ -325,7 +330,7 @@ def _first_difference(old: RunConfig, new: RunConfig) -> str | None:
     changeable = set(CHANGEABLE)
     if are_read_alike(old.data, new.data):
         changeable |= {("data", "source_language"), ("data", "target_language")}
-    if old.training.schedule in FALLING_TO_MAX_STEPS:
+    if falls_to_end(old.training):
         # Here max_steps decides the rate of every step, also of earlier ones.
         changeable.remove(("training", "max_steps"))
     for section, values in new.model_dump(exclude={"recipe"}).items():

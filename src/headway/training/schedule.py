@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+from headway.config.training import TrainingConfig
 from headway.errors import ConfigError, suggest
 
 
@@ -54,10 +55,27 @@ FALLING_TO_MAX_STEPS = ("cosine", "linear")
 """Schedules whose rate of every step depends on max_steps."""
 
 
-class Schedule:
-    """The rate of each step: a straight rise to the peak, then the named fall."""
+def falls_to_end(training: TrainingConfig) -> bool:
+    """Return True if rates depend on max_steps, so that a run cannot be made longer."""
+    return training.schedule in FALLING_TO_MAX_STEPS or training.decay_steps is not None
 
-    def __init__(self, name: str, peak: float, warmup_steps: int, max_steps: int) -> None:
+
+class Schedule:
+    """The rate of each step: a straight rise to the peak, then the named fall.
+
+    With decay_steps, the last steps leave that fall in a straight line to zero ("cooldown", Zhai et
+    al. 2022, Scaling Vision Transformers, section 3.5). The rates before them do not depend on
+    max_steps.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        peak: float,
+        warmup_steps: int,
+        max_steps: int,
+        decay_steps: int | None = None,
+    ) -> None:
         """Choose a fall by name; the peak is the rate of step `warmup_steps`."""
         if name not in SCHEDULES:
             raise ConfigError(f"There is no schedule '{name}'.", suggest(name, SCHEDULES))
@@ -67,13 +85,32 @@ class Schedule:
                 f"warmup_steps {warmup_steps}.",
                 "Shorten the warm-up or train longer.",
             )
+        if decay_steps is not None and name in FALLING_TO_MAX_STEPS:
+            raise ConfigError(
+                f"The {name} schedule falls to zero by itself, but decay_steps is {decay_steps:,}.",
+                "Leave decay_steps out, or choose the schedule inverse_sqrt or constant.",
+            )
+        if decay_steps is not None and decay_steps > max_steps - warmup_steps:
+            raise ConfigError(
+                f"decay_steps is {decay_steps:,}, but {max_steps - warmup_steps:,} steps at most "
+                f"follow the {warmup_steps:,} of warm-up.",
+                "Give fewer, shorten the warm-up or train longer.",
+            )
         self.fall = SCHEDULES[name]
         self.peak = peak
         self.warmup_steps = warmup_steps
         self.max_steps = max_steps
+        self.decay_steps = decay_steps or 0
 
     def __call__(self, step: int) -> float:
         """Return the rate of a step; the first step is 1."""
+        decay_start = self.max_steps - self.decay_steps
+        if step <= decay_start or not self.decay_steps:
+            return self._undecayed(step)
+        left = max(self.max_steps + 1 - step, 0)
+        return self._undecayed(decay_start) * left / (self.decay_steps + 1)
+
+    def _undecayed(self, step: int) -> float:
         if step < self.warmup_steps:
             return self.peak * step / self.warmup_steps
         return self.peak * self.fall(step, self.warmup_steps, self.max_steps)

@@ -37,7 +37,9 @@ def check_settings(config: RunConfig, device: torch.device) -> None:
     _check_tokenizer(config)
     if training.tensorboard:
         require_tensorboard()
-    Schedule(training.schedule, 1.0, training.warmup_steps, training.max_steps)
+    Schedule(
+        training.schedule, 1.0, training.warmup_steps, training.max_steps, training.decay_steps
+    )
     if training.compile:
         require_compiler(device)
 

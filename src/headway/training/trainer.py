@@ -17,6 +17,7 @@ from headway.runtime.memory import forget_peak, give_back_holes, hand_back_freed
 from headway.runtime.openmp_spin import WaitingThreads
 from headway.runtime.signals import stop_requests
 from headway.training.averaging import prune_snapshots, save_snapshot
+from headway.training.budget import Deadline
 from headway.training.checkpoint import Progress, load_checkpoint, save_checkpoint
 from headway.training.cuda_graphs import Limits
 from headway.training.described import best_so_far, figures
@@ -85,8 +86,15 @@ class Trainer:
         self.average: WeightAverage | None = None
         if config.ema_decay is not None:
             self.average = WeightAverage(bundle.model, config.ema_decay)
-        peak = config.learning_rate or paper_peak(bundle.config.d_model, config.warmup_steps)
-        self.schedule = Schedule(config.schedule, peak, config.warmup_steps, config.max_steps)
+        self.schedule = self._schedule()
+        self.deadline: Deadline | None = None  # of a run that has a number of minutes
+
+    def _schedule(self) -> Schedule:
+        config = self.config
+        peak = config.learning_rate or paper_peak(self.bundle.config.d_model, config.warmup_steps)
+        return Schedule(
+            config.schedule, peak, config.warmup_steps, config.max_steps, config.decay_steps
+        )
 
     def start_with(self, tensors: Mapping[str, Tensor]) -> None:
         """Begin with these weights instead of fresh ones."""
@@ -271,6 +279,7 @@ class Trainer:
         """Validate or write a checkpoint if that is due; return True if it validated."""
         if self._is_validation_due(group):
             self._validate()
+            self._fit_to_deadline()
             return True
         if stopping or self.progress.step % self.config.checkpoint_every_steps == 0:
             self.save()
@@ -333,6 +342,25 @@ class Trainer:
         self.save()
         if self.world.leads:
             prune_snapshots(self.folder.checkpoints, progress.snapshots)
+
+    def _fit_to_deadline(self) -> None:
+        """Change the number of steps if the speed of the run demands it."""
+        if self.deadline is None:
+            return
+        fitted = self.deadline.fit(self.config, self.progress.step)
+        if fitted == self.config:
+            return
+        self.config = fitted
+        self.schedule = self.updates.step.schedule = self._schedule()
+        self.bundle.record["config"]["training"] = fitted.model_dump()
+        self.folder.write_training(fitted)
+        self.reporter.expect(fitted.max_steps)
+        fall = fitted.max_steps - (fitted.decay_steps or 0)
+        if fall < self.progress.step + (fitted.validate_every_steps or 0):  # the last change
+            self.reporter.say(
+                f"At the speed of this run the minutes allow {fitted.max_steps:,} steps. After "
+                f"step {fall:,} the rate falls in a straight line to zero."
+            )
 
     def _report_validation(self, result: ValidationResult, *, best: bool) -> None:
         progress = self.progress

@@ -1,8 +1,10 @@
 """What fits into some minutes: all of it, not more, with a rate that reaches zero."""
 
+import itertools
 import math
 import re
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -13,7 +15,7 @@ from headway.config.model import Architecture
 from headway.config.presets import architecture
 from headway.config.training import TrainingConfig
 from headway.errors import ConfigError
-from headway.training.budget import Budget, Costs, Plan, check_budget, plan
+from headway.training.budget import Budget, Costs, Deadline, Plan, check_budget, plan
 from headway.training.schedule import Schedule, paper_peak
 from headway.training.settings import remarks
 
@@ -95,11 +97,14 @@ def test_the_time_of_validations_that_few_steps_leave_no_room_for_goes_to_steps(
 def test_nothing_else_ends_the_run_and_the_rate_reaches_zero() -> None:
     training = chosen().training
 
-    assert (training.patience, training.max_epochs, training.schedule) == (None, None, "linear")
-    schedule = Schedule(training.schedule, 0.002, training.warmup_steps, training.max_steps)
+    assert (training.patience, training.max_epochs) == (None, None)
+    assert (training.schedule, training.decay_steps) == ("constant", 323)  # 0.4 of 808
+    schedule = Schedule(
+        training.schedule, 0.002, training.warmup_steps, training.max_steps, training.decay_steps
+    )
     assert schedule(training.warmup_steps) == 0.002
     assert schedule(training.max_steps + 1) == 0.0
-    assert schedule(training.max_steps) < 0.002 / 500
+    assert schedule(training.max_steps) == pytest.approx(0.002 / 324)
 
 
 @given(
@@ -168,7 +173,7 @@ def test_a_fine_tune_of_few_steps_is_told_the_minutes_of_200() -> None:
     assert text.endswith("at least about 4 minutes.")
     enough = chosen(4, costs, FINE_TUNE)
     assert enough.training.max_steps >= 200
-    assert "linear decay of the rate to zero, with a validation every" in said(enough)
+    assert "a straight fall of the rate to zero, with a validation every" in said(enough)
     assert "Give" not in said(enough)
     assert "usable" not in text + said(enough)
 
@@ -294,3 +299,67 @@ def test_a_run_that_goes_on_and_several_processes_have_no_minutes() -> None:
         check_budget(resume=True, alone=True)
     with pytest.raises(ConfigError, match=r"several.*set training\.max_steps"):
         check_budget(resume=False, alone=False)
+
+
+def fitted_run(
+    seconds: Callable[[int], float], minutes: float = 8
+) -> tuple[TrainingConfig, float, list[TrainingConfig]]:
+    """Make the steps of a plan; return its last settings, the time of its end, and all settings.
+
+    seconds: of a step, by its number. A validation takes as long as planned.
+    """
+    found = chosen(minutes)
+    training, deadline, now, all_settings = found.training, found.deadline, 1000.0, []
+    step = 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(time, "monotonic", lambda: now)
+        while step < training.max_steps:
+            step += 1
+            now += seconds(step)
+            if step % (training.validate_every_steps or 1) == 0 or step == training.max_steps:
+                now += COSTS.validation
+                training = deadline.fit(training, step)
+                all_settings.append(training)
+    return training, now + COSTS.end - 1000.0, all_settings
+
+
+@pytest.mark.parametrize("factor", [0.6, 1.0, 1.5])
+def test_a_run_on_a_faster_or_slower_machine_ends_in_time(factor: float) -> None:
+    _, took, _ = fitted_run(lambda step: 0.5 * factor)
+    assert took == pytest.approx(480, rel=0.02)
+
+
+def test_a_machine_that_slows_down_before_the_fall_ends_in_time() -> None:
+    training, took, _ = fitted_run(lambda step: 0.5 if step < 200 else 0.75)
+    assert took == pytest.approx(480, rel=0.05)
+    assert training.max_steps < 700  # 808 were planned
+
+
+@given(slow=st.integers(0, 800), factor=st.floats(0.5, 3))
+def test_rates_of_made_steps_stay_those_of_the_last_settings(slow: int, factor: float) -> None:
+    training, _, all_settings = fitted_run(lambda step: 0.5 * (factor if step > slow else 1))
+    last = Schedule(
+        training.schedule, 1.0, training.warmup_steps, training.max_steps, training.decay_steps
+    )
+    for settings, step in zip(all_settings, itertools.count(41, 41), strict=False):
+        schedule = Schedule(
+            settings.schedule, 1.0, settings.warmup_steps, settings.max_steps, settings.decay_steps
+        )
+        upto = min(step, training.max_steps)
+        assert [schedule(n) for n in range(1, upto + 1)] == [last(n) for n in range(1, upto + 1)]
+
+
+def test_a_run_that_is_late_falls_to_zero_within_one_interval() -> None:
+    found = chosen()
+    deadline, training = Deadline(ends=1001.0), found.training
+    for step in (41, 82):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(time, "monotonic", lambda now=1000.0 + step: now)
+            training = deadline.fit(training, step)
+    assert (training.max_steps, training.decay_steps) == (82 + 41, 41)
+
+
+def test_once_the_fall_has_begun_the_settings_stay() -> None:
+    found = chosen()
+    for step in (500, 600):  # the fall begins after step 485
+        assert found.deadline.fit(found.training, step) == found.training

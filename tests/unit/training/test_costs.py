@@ -2,9 +2,11 @@
 
 import itertools
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,8 +15,8 @@ import torch
 from headway.config.run import RunConfig, load_run_config
 from headway.data.batching import Batch
 from headway.runtime.openmp_spin import WaitingThreads
-from headway.training import costs
-from headway.training.budget import Budget, Costs
+from headway.training import budget, costs
+from headway.training.budget import Budget, Costs, Plan
 from headway.training.reporting import Reporter
 from headway.training.run import train
 from headway.training.update import TrainingStep
@@ -45,16 +47,28 @@ def test_a_run_of_minutes_is_made_again_bit_for_bit(
         measured.append(measure(*given))  # whatever it does to the process is done
         return CHEAP
 
+    planned: list[Plan] = []
+    plan = costs.plan
+
+    def remembered(*given: Any) -> Plan:
+        planned.append(plan(*given))
+        return planned[-1]
+
     monkeypatch.setattr(costs, "measure_costs", measured_and_cheap)
+    monkeypatch.setattr(costs, "plan", remembered)
+    # For the budget, 6 seconds pass between two looks at the clock, so the steps are fitted.
+    clock = itertools.count(time.monotonic(), 6.0)
+    monkeypatch.setattr(budget, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     config = make_config(training={"patience": 1, "ema_decay": 0.9})
     first = train(config, tmp_path / "first", reporter=quiet, minutes=1)
-    assert len(measured) == 1
+    assert len(measured) == len(planned) == 1
     again = load_run_config(tmp_path / "first" / "config.toml")
     second = train(again, tmp_path / "second", reporter=quiet)
 
     training = again.training
-    assert 10 <= training.max_steps == first.step == second.step <= 30
-    assert (training.schedule, training.patience) == ("linear", None)
+    assert 10 <= training.max_steps == first.step == second.step <= 60
+    assert training.max_steps != planned[0].training.max_steps
+    assert (training.schedule, training.patience) == ("constant", None)
     for name in ("best", "averaged"):
         weights = [tmp_path / run / name / "model.safetensors" for run in ("first", "second")]
         assert weights[0].read_bytes() == weights[1].read_bytes()

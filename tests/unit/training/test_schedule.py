@@ -85,3 +85,31 @@ def test_a_fall_without_steps_to_fall_in_is_refused(name: str) -> None:
 def test_a_schedule_that_counts_from_0_is_told_to_add_1() -> None:
     with pytest.raises(ConfigError, match=r"^The step is 0, but steps count from 1\. .* step \+ 1"):
         paper_rate(0, 512, 4000)
+
+
+@given(
+    name=st.sampled_from(["constant", "inverse_sqrt"]),
+    warmup=WARMUPS,
+    before=st.integers(0, 40),
+    decay=st.integers(1, 40),
+)
+def test_the_last_steps_fall_in_a_straight_line_to_zero(
+    name: str, warmup: int, before: int, decay: int
+) -> None:
+    most = warmup + before + decay
+    plain, schedule = Schedule(name, 0.5, warmup, most), Schedule(name, 0.5, warmup, most, decay)
+
+    start = warmup + before
+    assert [schedule(n) for n in range(1, start + 1)] == [plain(n) for n in range(1, start + 1)]
+    for n in range(start, most + 9):
+        expected = plain(start) * max(most + 1 - n, 0) / (decay + 1)
+        assert schedule(n) == pytest.approx(expected, rel=1e-12)
+
+
+def test_a_straight_fall_needs_steps_after_warm_up_and_a_schedule_that_does_not_end_at_zero() -> (
+    None
+):
+    with pytest.raises(ConfigError, match="decay_steps is 6, but 5 steps at most follow the 7"):
+        Schedule("constant", 0.5, 7, 12, 6)
+    with pytest.raises(ConfigError, match="linear schedule falls to zero by itself"):
+        Schedule("linear", 0.5, 7, 12, 3)

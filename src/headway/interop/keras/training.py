@@ -75,9 +75,14 @@ class PaperSchedule(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable(package="headway")
 class RecipeSchedule(keras.optimizers.schedules.LearningRateSchedule):
-    """The rate of each step of a recipe: a linear rise to the peak, then the named fall."""
+    """The rate of each step of a recipe: a linear rise to the peak, then the named fall.
 
-    def __init__(self, name: str, peak: float, warmup_steps: int, max_steps: int) -> None:
+    The last decay_steps fall in a straight line to zero instead.
+    """
+
+    def __init__(
+        self, name: str, peak: float, warmup_steps: int, max_steps: int, decay_steps: int = 0
+    ) -> None:
         """Choose inverse_sqrt, linear, cosine or constant, as in [training] of a recipe."""
         if name not in ("inverse_sqrt", "linear", "cosine", "constant"):
             raise ConfigError(
@@ -87,10 +92,18 @@ class RecipeSchedule(keras.optimizers.schedules.LearningRateSchedule):
         self.peak = peak
         self.warmup_steps = warmup_steps
         self.max_steps = max_steps
+        self.decay_steps = decay_steps
 
     def __call__(self, step: Any) -> Any:
         """Return the rate of a step; Keras counts from 0."""
         step = ops.cast(step, "float32") + 1
+        if not self.decay_steps:
+            return self._undecayed(step)
+        left = ops.maximum(self.max_steps + 1 - step, 0) / (self.decay_steps + 1)
+        decay_start = self.max_steps - self.decay_steps
+        return self._undecayed(ops.minimum(step, decay_start)) * ops.minimum(left, 1.0)
+
+    def _undecayed(self, step: Any) -> Any:
         rise = step / self.warmup_steps
         return self.peak * ops.where(
             rise < 1, rise, self._fall(ops.maximum(step, self.warmup_steps))
@@ -112,6 +125,7 @@ class RecipeSchedule(keras.optimizers.schedules.LearningRateSchedule):
             "peak": self.peak,
             "warmup_steps": self.warmup_steps,
             "max_steps": self.max_steps,
+            "decay_steps": self.decay_steps,
         }
 
 
@@ -201,7 +215,13 @@ def compile_model(model: keras.Model, training: TrainingConfig, config: ModelCon
         )
     peak = training.learning_rate or (config.d_model * training.warmup_steps) ** -0.5
     optimizer = keras.optimizers.AdamW(
-        RecipeSchedule(training.schedule, peak, training.warmup_steps, training.max_steps),
+        RecipeSchedule(
+            training.schedule,
+            peak,
+            training.warmup_steps,
+            training.max_steps,
+            training.decay_steps or 0,
+        ),
         weight_decay=training.weight_decay,
         beta_1=training.adam_beta_1,
         beta_2=training.adam_beta_2,

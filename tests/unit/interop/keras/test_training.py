@@ -54,9 +54,13 @@ def test_the_loss_is_ours_for_each_real_piece() -> None:
     assert float(loss) == pytest.approx(float(ours.loss) / (labels != 4).sum(), rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["constant", "cosine", "inverse_sqrt", "linear"])
-def test_the_rate_of_a_recipe_is_ours(name: str) -> None:
-    theirs, ours = RecipeSchedule(name, 0.003, 5, 20), Schedule(name, 0.003, 5, 20)
+@pytest.mark.parametrize(
+    ("name", "decay"),
+    [("constant", 0), ("cosine", 0), ("inverse_sqrt", 0), ("linear", 0), ("inverse_sqrt", 7)],
+)
+def test_the_rate_of_a_recipe_is_ours(name: str, decay: int) -> None:
+    theirs = RecipeSchedule(name, 0.003, 5, 20, decay)
+    ours = Schedule(name, 0.003, 5, 20, decay or None)
     for step in range(1, 21):
         assert float(theirs(step - 1)) == pytest.approx(ours(step), rel=1e-5), step
 
