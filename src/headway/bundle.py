@@ -120,6 +120,18 @@ class Bundle:
         return list(dict.fromkeys(corpus.get("tag", "") for corpus in corpora))
 
     @property
+    def tag(self) -> str:
+        """Return the tag that is put before each source that has none; "" for none.
+
+        Of an imported model it is that of the import. A model that was trained on from one has the
+        tag of its training text.
+        """
+        if imported := self.record.get("imported"):
+            return str(imported.get("tag", ""))
+        tags = self.tags if self.source_tokenizer.has_leading_tags else []
+        return tags[0] if len(tags) == 1 else ""
+
+    @property
     def several_sentences(self) -> float:
         """Return the share of its training lines with more than one sentence; 0 if unknown."""
         share = self.record.get("several_sentences")

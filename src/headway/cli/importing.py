@@ -29,6 +29,10 @@ def marian(
     target_language: Annotated[
         str | None, typer.Option("--target-language", help="The same for the target.")
     ] = None,
+    tag: Annotated[
+        str,
+        typer.Option("--tag", help="Put this tag of the model, such as '>>deu<<', before texts."),
+    ] = "",
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -38,7 +42,7 @@ def marian(
     from headway.interop.marian import import_marian
 
     imported = import_marian(
-        folder, out, source_language=source_language, target_language=target_language
+        folder, out, source_language=source_language, target_language=target_language, tag=tag
     )
     if as_json:
         print_json({"folder": str(imported.folder), "kind": imported.kind, "notes": imported.notes})

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from headway.counted import counted
+from headway.errors import DataError
 
 if TYPE_CHECKING:
     from headway.bundle import Bundle
@@ -22,20 +23,31 @@ class TagWatch:
     """Remarks on lines without a tag, if all training text of the model was tagged.
 
     Such a line is translated, but the result is chance: only a tag names the corpus, or the
-    language, that the translation should resemble.
+    language, that the translation should resemble. Of an imported model with several tags, the
+    line is refused instead, unless a tag is put before it.
     """
 
     def __init__(self, bundle: "Bundle", quiet: bool) -> None:
         """Take the tags from the record of the model's training."""
-        self.tags = bundle.tags if all(bundle.tags) else []
+        self.bundle = bundle
+        self.tags = bundle.tags if all(bundle.tags) and not bundle.tag else []
         self.quiet = quiet
         self.number = 0
         self.untagged = 0
 
     def of(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield the lines unchanged; the first one without a tag is remarked on at once."""
+        """Yield the lines unchanged; the first one without a tag is remarked on at once.
+
+        Raises DataError with the number of a line that is refused.
+        """
+        from headway.decoding.tags import tag_before
+
         for line in lines:
             self.number += 1
+            try:
+                tag_before(self.bundle, line)
+            except DataError as error:
+                raise DataError(f"line {self.number}: {error.message}", error.remedy) from None
             if self.tags and line.strip() and line.split(maxsplit=1)[0] not in self.tags:
                 self.untagged += 1
                 if self.untagged == 1:

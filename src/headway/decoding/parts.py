@@ -49,7 +49,7 @@ class SourceSentence(NamedTuple):
     start: int
     """The character of the text at which it begins."""
     repeated: int
-    """The number of tag pieces put before its own; 0 for the first sentence."""
+    """The number of tag pieces put before its own; 0 for a sentence that begins with its tags."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,15 @@ def cut_text(
     language: str,
     *,
     tags: Collection[str] = (),
+    put: Sequence[int] = (),
     at_most: int | None = None,
 ) -> list[Part]:
     """Return the parts of a text; none if it is blank or only a tag.
 
     longest: the most pieces of a part. language: a code, see `headway.data.sentences`. tags: those
-    that the model was trained with. at_most: the most sentences of a part; sentences are divided
-    evenly. None takes the text as one sentence.
+    that the model was trained with. put: the pieces of a tag for a text without one, which go
+    before each part. at_most: the most sentences of a part; sentences are divided evenly. None
+    takes the text as one sentence.
     """
     if text.strip() in tags:
         return []
@@ -89,19 +91,20 @@ def cut_text(
     if at_most is not None:
         texts = _grouped(split_sentences(text[begin:], language), at_most)
     texts[0] = text[:begin] + texts[0]
-    tag: list[int] = []
+    tag = list(put)
     parts: list[Part] = []
     start = 0
     for number, sentence_text in enumerate(texts):
         # Spaces at the ends belong to the joint, because they can change the pieces.
         stripped = sentence_text.strip()
         ids = tokenizer.encode(sentence_text if len(texts) == 1 else stripped)
-        if number == 0 and (len(texts) > 1 or len(ids) > longest):
+        if number == 0 and not put and (len(texts) > 1 or len(ids) > longest):
             tag = ids[: leading_tag(tokenizer.pieces(ids), tags)]
-        sentence = SourceSentence(stripped, start, len(tag) if number else 0)
+        repeated = len(tag) if number or put else 0
+        sentence = SourceSentence(stripped, start, repeated)
         if ids:
             joint = _joint(texts[number - 1], sentence_text) if parts else None
-            ids = [*tag, *ids] if number else ids
+            ids = [*tag, *ids] if repeated else ids
             parts += _parts_of(sentence, ids, len(tag), tokenizer, longest, language, joint)
         start += len(sentence_text)
     return parts
@@ -155,7 +158,8 @@ def part_texts(parts: Sequence[Part], tokenizer: Tokenizer) -> list[str]:
 def word_numbers(text: str, parts: Sequence[Part], tokenizer: Tokenizer) -> list[list[int | None]]:
     """Return for each piece of each part the number of its word in the whole text.
 
-    Words are those of `headway.data.words`. A repeated tag has the word numbers of the first one.
+    Words are those of `headway.data.words`. A repeated tag has the word numbers of the first one;
+    a tag that the text does not have has None.
     """
     numbers: dict[int, list[int | None]] = {}  # by the first character of each sentence
     first: list[int | None] = []
@@ -167,7 +171,7 @@ def word_numbers(text: str, parts: Sequence[Part], tokenizer: Tokenizer) -> list
             between = ("x" if counted else "") + text[counted:start] + "x"
             before += tokenizer.normalize(between).count(" ")
             counted = start
-        first = first or words
+        first = first or [None] * repeated + words
         numbers[start] = first[:repeated] + [None if n is None else before + n for n in words]
     return [[numbers[part.sentence.start][place] for place in part.places] for part in parts]
 

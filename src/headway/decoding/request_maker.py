@@ -20,6 +20,7 @@ from headway.decoding.glossary import Glossary
 from headway.decoding.options import SearchOptions
 from headway.decoding.parts import Part, cut_text, part_texts, word_numbers
 from headway.decoding.request import Request
+from headway.decoding.tags import tag_before
 from headway.errors import ConfigError, require_type, shown
 
 
@@ -43,6 +44,7 @@ class RequestMaker:
 
         at_most: sentences of a part, see `sentences_a_part`; None for the whole text. A sentence
         that is too long is always several parts. A text that is only a tag of the model is blank.
+        Raises DataError for a text without a tag that the model needs, see `tag_before`.
         """
         return cut_text(
             sentence,
@@ -50,8 +52,13 @@ class RequestMaker:
             min(self.bundle.decoding.max_source_pieces, self.position_limit),
             splitting_language(self.bundle.source_language),
             tags=self._tags,
+            put=self._tag_ids(sentence),
             at_most=at_most,
         )
+
+    def _tag_ids(self, text: str) -> list[int]:
+        tag = tag_before(self.bundle, text)
+        return self.bundle.source_tokenizer.encode(tag) if tag else []
 
     def sentences_a_part(self, asked: bool | None) -> int | None:
         """Return the number of sentences of a text that are translated together; None for all.

@@ -105,7 +105,9 @@ def align_by(
         reading: [()] * len(pairs) for reading in readings
     }
     for row, weights in _attention(bundle.model, bundle, pairs, batch_tokens):
-        source_words = number_words(bundle.source_tokenizer, sources[row])
+        own_words = number_words(bundle.source_tokenizer, sources[row])
+        # A tag that was put before the source is none of its words.
+        source_words = [None] * (len(pairs[row].source_ids) - len(own_words)) + own_words
         target_words = number_words(bundle.target_tokenizer, targets[row])
         for reading in readings:
             # The last of T + 1 rows chooses the end symbol; the last column is the source's.

@@ -14,6 +14,7 @@ from headway.data.encoded import EncodedPair
 from headway.data.texts import as_texts
 from headway.data.tokenizer import PAD_ID
 from headway.decoding.request_maker import check_count
+from headway.decoding.tags import tag_before
 from headway.decoding.translator import TextTranslator, only_bundle
 from headway.errors import ConfigError, DataError, require_type
 from headway.model.modes import evaluating
@@ -58,15 +59,22 @@ def score_pairs(
 def encode_pairs(
     bundle: Bundle, sources: Iterable[str], targets: Iterable[str]
 ) -> list[EncodedPair]:
-    """Return the pieces of pairs; ConfigError for a pair that is too long for the model."""
+    """Return the pieces of pairs; ConfigError for a pair that is too long for the model.
+
+    A source that lacks a tag has that of the model before its pieces, see `tag_before`.
+    """
     sources, targets = as_texts(sources, "sources"), as_texts(targets, "targets")
     if len(sources) != len(targets):
         raise DataError(
             f"There are {len(sources)} sources and {len(targets)} targets.",
             "Give one target for each source, in the same order.",
         )
+    tokenizer = bundle.source_tokenizer
+    tags = [tag_before(bundle, source) for source in sources]
+    tag_ids = {tag: tokenizer.encode(tag) for tag in set(tags)}
+    tagged = zip(tags, tokenizer.encode_batch(sources), strict=True)
     encoded = zip(
-        bundle.source_tokenizer.encode_batch(sources),
+        ([*tag_ids[tag], *ids] for tag, ids in tagged),
         bundle.target_tokenizer.encode_batch(targets),
         strict=True,
     )

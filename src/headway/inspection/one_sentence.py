@@ -12,6 +12,7 @@ import torch
 from headway.bundle import Bundle
 from headway.data.tokenizer import END_ID, START_ID
 from headway.decoding.options import SearchOptions
+from headway.decoding.tags import tag_before
 from headway.decoding.translator import TextTranslator, only_bundle
 from headway.errors import ConfigError, TraceError, require_type, suggest
 from headway.inspection.catalog import matching, model_names
@@ -55,7 +56,8 @@ def trace_sentence(
     names = model_names(bundle.model, variant)
     check_edits(edit or {}, names, model_names(bundle.model, variant, derived=True))
     target_ids = _target_ids(translator, source, target, options, prefix)
-    sentence = _sentence(bundle, source, parts[0].ids, target_ids)
+    read = f"{tag_before(bundle, source)} {source}".removeprefix(" ")
+    sentence = _sentence(bundle, read, parts[0].ids, target_ids)
     _check_size(bundle, sentence, _recorded(names, record), max_bytes)
     device = translator.device
     with torch.no_grad(), trace(bundle.model, record=record, edit=edit, sentence=sentence) as seen:

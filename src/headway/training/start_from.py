@@ -131,6 +131,7 @@ def inherit(config: RunConfig, begun: RunConfig) -> RunConfig:
         model=begun.model.model_dump(),
         tokenizer=begun.tokenizer.model_dump(include={"joint", "kind", *OF_TRAINED_TOKENIZERS}),
         languages=begun.data.languages,
+        tag=begun.data.tag,
         decoding=begun.decoding.model_dump(),
     )
 
@@ -184,6 +185,7 @@ def _resolve(config: RunConfig, bundle: Bundle, path: str) -> RunConfig:
         model=architecture,
         tokenizer=has | _as_recorded(bundle),
         languages=(bundle.source_language, bundle.target_language),
+        tag=bundle.tag,
         decoding=bundle.decoding.model_dump(exclude={_LONGEST}),
     )
 
@@ -201,11 +203,16 @@ def _filled(
     model: dict[str, Any],
     tokenizer: dict[str, Any],
     languages: tuple[str, str],
+    tag: str,
     decoding: dict[str, Any],
 ) -> RunConfig:
-    """Return the configuration with these values for its unset settings."""
+    """Return the configuration with these values for its unset settings.
+
+    Several corpora keep their own tags.
+    """
     source, target = reversed(languages) if config.data.reverse else languages
     data = {"source_language": source, "target_language": target}
+    data |= {} if config.data.corpora else {"tag": tag}
     decided = {"model": model, "tokenizer": tokenizer, "data": data, "decoding": decoding}
     sections: dict[str, Section] = {name: getattr(config, name) for name in decided}
     return config.model_copy(

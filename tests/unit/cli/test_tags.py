@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from headway.bundle import load_bundle, save_bundle
+from headway.data.renumbered import renumbered
 
 LINES = "<2ko> the cat\nthe cat\n\n<2en>the cat\n<2en> ran\n"
 NOTES = [
@@ -80,3 +81,22 @@ def test_a_shortlist_of_some_of_the_tags_is_remarked_on(
         for note in notes
     )
     assert "no line begins" not in run(*learn, "--quiet")[2]
+
+
+@pytest.mark.parametrize("extra", [("translate",), ("evaluate", "--reference", "TEXT", "--source")])
+def test_a_line_without_a_tag_of_an_imported_model_is_refused(
+    run, bundle_path: Path, text: Path, tmp_path: Path, extra: tuple[str, ...]
+) -> None:
+    bundle = load_bundle(bundle_path)
+    own = bundle.source_tokenizer
+    source = renumbered(own.to_bytes(), own.pieces(range(4, len(own))), leading_tags=True)
+    record = {"imported": {"tags": [">>deu<<", ">>fra<<"]}}
+    bundle = dataclasses.replace(bundle, source_tokenizer=source, record=record)
+    save_bundle(tmp_path / "imported", bundle)
+    text.write_text(">>deu<< the cat\nthe cat\n")
+    command, *options = (text if word == "TEXT" else word for word in extra)
+
+    status, _, err = run(command, tmp_path / "imported", *options, text)
+
+    assert status == 1
+    assert "line 2: The text 'the cat' begins with no tag; the model has >>deu<<, >>fra<<." in err

@@ -7,6 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from tests.unit.serving.conftest import OWN
 
+from headway.data.renumbered import renumbered
 from headway.decoding.options import Sampling, SearchOptions
 from headway.inspection.translator import Translator
 from headway.serving.app import create_app
@@ -121,3 +122,21 @@ def test_tags_before_a_text_are_put_before_each_of_its_sentences(served: Served)
     parts = requests.parts(text, at_most=1)
     for source, part in zip(sources, parts, strict=True):
         assert [own.ids for own in requests.parts(source)] == [part.ids]
+
+
+@pytest.mark.parametrize("route", ["sentences", "paragraph"])
+def test_text_without_a_tag_that_the_model_needs_is_refused(served: Served, route: str) -> None:
+    bundle = served.translator.bundle
+    own = bundle.source_tokenizer
+    tagged = replace(
+        bundle,
+        record={"imported": {"tags": [">>deu<<", ">>fra<<"]}},
+        source_tokenizer=renumbered(
+            own.to_bytes(), own.pieces(range(4, len(own))), leading_tags=True
+        ),
+    )
+    served = replace(served, translator=Translator(tagged))
+    with TestClient(create_app([served]), base_url=OWN) as client:
+        answer = client.post(f"/api/{route}", json={"source": TEXT})
+    assert answer.status_code == 400
+    assert "the model has >>deu<<, >>fra<<" in answer.json()["error"]["message"]

@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from headway.bundle import Bundle, save_bundle
 from headway.bundle_folder import check_place
+from headway.decoding.tags import listed
+from headway.errors import BundleError, shown
 from headway.home import expanded
 from headway.interop.marian.hugging_face import read_hugging_face
 from headway.interop.marian.original import read_original
@@ -40,10 +43,12 @@ def import_marian(
     *,
     source_language: str | None = None,
     target_language: str | None = None,
+    tag: str = "",
 ) -> Imported:
     """Read a folder with a Marian model, and write it as a bundle into the folder `out`.
 
-    source_language, target_language: names or codes, in place of those in the files. Raises
+    source_language, target_language: names or codes, in place of those in the files. tag: one of
+    the model's tags, such as `>>deu<<`, which is put before each text without one. Raises
     BundleError that names the file or the setting which does not fit; then nothing is
     written. Code in the files is never executed.
     """
@@ -54,6 +59,32 @@ def import_marian(
         read.bundle,
         source_language=source_language or read.bundle.source_language,
         target_language=target_language or read.bundle.target_language,
+        record=_with_tag(read.bundle, tag),
     )
     save_bundle(out, bundle)
-    return Imported(expanded(out).resolve(), folder.kind, bundle, read.notes)
+    notes = [*read.notes, *_about_tags(bundle)]
+    return Imported(expanded(out).resolve(), folder.kind, bundle, notes)
+
+
+def _with_tag(bundle: Bundle, tag: str) -> dict[str, Any]:
+    """Return the record of a bundle with the tag for its texts; BundleError if it lacks the tag."""
+    if not tag:
+        return bundle.record
+    tags = bundle.record["imported"].get("tags", [])
+    if tag not in tags:
+        has = listed(tags) if tags else "none, and needs none"
+        raise BundleError(
+            f"The tag is {shown(tag)}, but the tags of the model are: {has}.",
+            "Give one of these, with its angle brackets, or leave --tag out.",
+        )
+    return bundle.record | {"imported": bundle.record["imported"] | {"tag": tag}}
+
+
+def _about_tags(bundle: Bundle) -> list[str]:
+    """Return a sentence on how to use a model of several languages."""
+    if bundle.tag or len(bundle.tags) < 2:
+        return []
+    return [
+        f"The model has the tags {listed(bundle.tags)}. Begin each text with one, or import the "
+        f"model with one for all texts: --tag '{bundle.tags[0]}'."
+    ]

@@ -61,7 +61,18 @@ def read_original(marian: MarianFolder) -> ReadModel:
         record={"imported": {"kind": "marian", "tags": tags}},
         card=read_card(folder, "a folder of Marian"),
     )
-    return ReadModel(bundle, [])
+    return ReadModel(bundle, _about_preprocessing(folder))
+
+
+def _about_preprocessing(folder: Path) -> list[str]:
+    """Return a sentence if the folder's script changes text before SentencePiece cuts it."""
+    script = folder / "preprocess.sh"
+    if not script.is_file() or b"normalize-punctuation" not in read_bytes(script, 2**16):
+        return []
+    return [
+        "Its preprocess.sh normalizes punctuation with a script of Moses, which Headway does not "
+        "do: give the model text that is normalized, such as by `sacremoses normalize`."
+    ]
 
 
 def _named(folder: Path, decoder: Settings, setting: str, ending: str) -> list[Path]:

@@ -1,5 +1,6 @@
 """A folder of Hugging Face: its parts in Headway's order, and refusals by name."""
 
+import dataclasses
 import io
 import json
 from collections.abc import Callable
@@ -14,10 +15,17 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from headway.bundle import load_bundle
+from headway.config.run import RunConfig
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
-from headway.errors import BundleError
+from headway.decoding.request_maker import RequestMaker
+from headway.decoding.translator import TextTranslator
+from headway.errors import BundleError, DataError
+from headway.evaluation.aligning import align_pairs
+from headway.evaluation.scoring import score_pairs
+from headway.inspection.one_sentence import trace_sentence
 from headway.interop.marian import import_marian
 from headway.model.positional_encoding import sinusoid_table
+from headway.training.start_from import open_start
 
 Files = dict[str, Any]
 Write = Callable[[Files], Path]
@@ -122,7 +130,7 @@ def test_ids_rows_and_settings(files: Files, write: Write, tmp_path: Path) -> No
     imported = import_marian(write(files), tmp_path / "out")
     bundle = load_bundle(tmp_path / "out")
     assert imported.kind == "hugging-face"
-    assert imported.notes == []
+    assert [note for note in imported.notes if "tag" not in note] == []
     ids, tensors = files["vocab.json"], files["model.safetensors"]
     pieces = bundle.source_tokenizer.pieces(range(len(bundle.source_tokenizer)))
     assert pieces == bundle.target_tokenizer.pieces(range(len(bundle.target_tokenizer)))
@@ -208,7 +216,7 @@ def test_rounded_weights_and_pickles(files: Files, write: Write, tmp_path: Path)
     halves["model.encoder.embed_positions.weight"] = table
     folder = write(files)
     torch.save(halves, folder / "pytorch_model.bin")
-    imported = import_marian(folder, tmp_path / "out")
+    imported = import_marian(folder, tmp_path / "out", tag=TAGS[0])
     assert imported.notes == [
         "The weights are float16; they are in float32 now, with the same values."
     ]
@@ -312,7 +320,7 @@ def test_settings_of_the_search_that_have_no_place_are_remarked_on(
     files["generation_config.json"] = {
         "num_beams": 3, "length_penalty": 0.5, "no_repeat_ngram_size": 3, "bad_words_ids": [[pad]],
     }  # fmt: skip
-    imported = import_marian(write(files), tmp_path / "out", source_language="English")
+    imported = import_marian(write(files), tmp_path / "out", source_language="English", tag=TAGS[0])
     assert imported.bundle.decoding.beam_size == 3
     assert imported.bundle.decoding.length_penalty == 0.5
     assert imported.bundle.source_language == "English"
@@ -326,3 +334,82 @@ def test_the_readme_is_kept(files: Files, write: Write, tmp_path: Path) -> None:
     assert "licence: CC-BY 4.0" in (tmp_path / "out" / "card.md").read_text()
     record = json.loads((tmp_path / "out" / "config.json").read_text())["record"]
     assert record["imported"]["kind"] == "hugging-face"
+
+
+def test_text_without_a_tag_is_refused_if_there_are_several(
+    files: Files, write: Write, tmp_path: Path
+) -> None:
+    imported = import_marian(write(files), tmp_path / "out")
+    (note,) = imported.notes
+    assert ">>deu<<, >>fra<<" in note
+    translator = TextTranslator(imported.bundle)
+    for text in ("the cat", " >>deu<< the cat", ">>kor<< the cat"):
+        with pytest.raises(DataError, match="the model has >>deu<<, >>fra<<"):
+            translator.translate(text)
+        with pytest.raises(DataError, match="the model has >>deu<<, >>fra<<"):
+            score_pairs(translator, [text], ["the cat"])
+    assert translator.translate(["", ">>deu<<"])[0].text == ""
+    assert translator.translate(">>fra<< the cat").num_parts == 1
+
+
+def test_the_tag_of_the_import_is_before_each_source(
+    files: Files, write: Write, tmp_path: Path
+) -> None:
+    folder = write(files)
+    plain = import_marian(folder, tmp_path / "plain").bundle
+    imported = import_marian(folder, tmp_path / "out", tag=">>fra<<")
+    assert imported.notes == []
+    bundle = load_bundle(tmp_path / "out")
+    assert bundle.tag == ">>fra<<"
+    tag = bundle.source_tokenizer.id(">>fra<<")
+    assert RequestMaker([bundle]).parts("the cat")[0].ids[0] == tag
+    sources = ["the cat", "a dog. the mat.", ">>deu<< the cat", "the " * 80]
+    tagged = [">>fra<<" + sources[0], ">>fra<<" + sources[1], sources[2], ">>fra<<" + sources[3]]
+    for at_most in (None, 1):
+        by_itself, by_hand = (
+            [[part.ids for part in RequestMaker([model]).parts(s, at_most=at_most)] for s in texts]
+            for model, texts in ((bundle, sources), (plain, tagged))
+        )
+        assert by_itself == by_hand
+    scores = score_pairs(bundle, sources[:3], ["a dog"] * 3)
+    assert scores == score_pairs(plain, tagged[:3], ["a dog"] * 3)
+
+
+def test_a_tag_that_is_put_before_a_source_is_none_of_its_words(
+    files: Files, write: Write, tmp_path: Path
+) -> None:
+    bundle = import_marian(write(files), tmp_path / "out", tag=">>fra<<").bundle
+    maker, text = RequestMaker([bundle]), "the cat. a dog."
+    cut = maker.parts(text, at_most=1)
+    numbers = maker.source_words(text, cut)
+    assert [words[0] for words in numbers] == [None, None]
+    assert {n for words in numbers for n in words if n is not None} == {0, 1, 2, 3}
+    (own,) = align_pairs(bundle, ["the cat"], ["a dog"])
+    assert all(link[0] in (0, 1) for link in own)
+    seen = trace_sentence(TextTranslator(bundle), "the cat", "a dog").sentence
+    assert seen is not None
+    assert seen.source == ">>fra<< the cat"
+    assert seen.source_pieces[0] == ">>fra<<"
+
+
+@pytest.mark.parametrize("tag", [">>kor<<", "deu"])
+def test_a_tag_that_the_model_lacks_is_refused(
+    files: Files, write: Write, tmp_path: Path, tag: str
+) -> None:
+    with pytest.raises(BundleError, match="but the tags of the model are: >>deu<<, >>fra<<"):
+        import_marian(write(files), tmp_path / "out", tag=tag)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_tag_of_the_import_is_that_of_training_on(
+    files: Files, write: Write, tmp_path: Path
+) -> None:
+    import_marian(write(files), tmp_path / "out", tag=">>fra<<")
+    training = {"start_from": str(tmp_path / "out")}
+    config = RunConfig.parse({"training": training})
+    start = open_start(config)
+    assert start is not None
+    assert start.config.data.tag == ">>fra<<"
+    record = {"config": start.config.model_dump()}
+    later = dataclasses.replace(load_bundle(tmp_path / "out"), record=record)
+    assert later.tag == ">>fra<<"

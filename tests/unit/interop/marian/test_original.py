@@ -163,6 +163,18 @@ def test_the_settings_are_marians_own(write: Callable[..., Path], tmp_path: Path
     bundle.model(torch.tensor([[5, 6, END_ID]]), torch.tensor([[START_ID, 7]]))
 
 
+def test_a_script_that_normalizes_punctuation_is_noted(
+    write: Callable[..., Path], tmp_path: Path
+) -> None:
+    folder = write()
+    assert import_marian(folder, tmp_path / "before").notes == []
+    (folder / "preprocess.sh").write_text("spm_encode --model source.spm\n")
+    assert import_marian(folder, tmp_path / "cut").notes == []
+    (folder / "preprocess.sh").write_text("perl normalize-punctuation.perl -l $1 | spm_encode\n")
+    (note,) = import_marian(folder, tmp_path / "after").notes
+    assert "normalizes punctuation" in note
+
+
 def test_two_vocabularies_and_a_table_for_the_output(
     write: Callable[..., Path], tmp_path: Path, spm: bytes
 ) -> None:
