@@ -21,6 +21,7 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.interop.marian import import_marian
+from headway.interop.marian.hugging_face_export import export
 from headway.model.transformer import Transformer
 
 FORMS = {
@@ -210,3 +211,32 @@ def test_translations(both: Both, sources: list[list[int]], beam: int) -> None:
     assert len(pairs) > 0.8 * len(sources)
     assert kinds > 10  # translations of nothing but one text would hide an error
     assert not different
+
+
+@pytest.fixture(scope="module")
+def exported(both: Both, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    """Return the bundle of `both`, with the folder that it was written back to."""
+    place = tmp_path_factory.mktemp("exported")
+    export(both.bundle, place / "folder")
+    import_marian(place / "folder", place / "bundle")
+    return _loaded(place / "folder", place / "bundle")
+
+
+def test_weights_and_ids_come_back_bit_for_bit(both: Both, exported: Both) -> None:
+    before, after = both.model.state_dict(), exported.model.state_dict()
+    assert before.keys() == after.keys()
+    for name, tensor in before.items():
+        if "embed_positions" not in name:  # sinusoids, as many as the longest translation needs
+            assert torch.equal(after[name], tensor), name
+    assert exported.tokenizer.get_vocab() == both.tokenizer.get_vocab()
+    assert exported.tokenizer.separate_vocabs == both.separate
+
+
+def test_a_folder_that_was_written_back(
+    both: Both, exported: Both, sources: list[list[int]], lines: tuple[list[str], list[str]]
+) -> None:
+    written = Both(exported.folder, exported.model, exported.tokenizer, both.bundle)
+    assert max(_differences(written, both.bundle.model, sources)) <= TOLERANCE
+    texts = _tagged(both, lines[0][:500])
+    assert exported.tokenizer(texts).input_ids == both.tokenizer(texts).input_ids
+    assert _generated(exported, sources, 4) == _generated(both, sources, 4)

@@ -14,7 +14,10 @@ from headway.counted import counted
 def export(
     model: Model,
     to: Annotated[
-        str, typer.Option("--to", metavar="keras|ctranslate2|firefox|argos", help="Form to write.")
+        str,
+        typer.Option(
+            "--to", metavar="keras|ctranslate2|firefox|argos|marian", help="Form to write."
+        ),
     ],
     out: Annotated[
         Path, typer.Option("--out", help="A new folder; for argos a new file, NAME.argosmodel.")
@@ -32,7 +35,7 @@ def export(
         typer.Option(
             "--sample",
             metavar="FILE",
-            help="Sentences, one a line, to compare on (ctranslate2, argos, firefox).",
+            help="Sentences, one a line, to compare on; not for keras.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -45,14 +48,17 @@ def export(
     if to in ("ctranslate2", "argos"):
         remark_on_weights(model, quiet)
         result, text = _to_ctranslate2(model, out, quantization or "none", sample, to=to)
-    elif to not in ("firefox", "keras"):
-        forms = ["argos", "ctranslate2", "firefox", "keras"]
+    elif to not in ("firefox", "keras", "marian"):
+        forms = ["argos", "ctranslate2", "firefox", "keras", "marian"]
         raise ConfigError(f"There is no export to '{to}'.", suggest(to, forms))
     elif quantization:
         raise ConfigError("--quantization is for --to ctranslate2 and argos only.", "Leave it out.")
     elif to == "firefox":
         remark_on_weights(model, quiet)
         result, text = _to_firefox(model, out, sample)
+    elif to == "marian":
+        remark_on_weights(model, quiet)
+        result, text = _to_marian(model, out, sample)
     elif sample:
         raise ConfigError("--sample is not for --to keras.", "Leave it out.")
     else:
@@ -91,6 +97,23 @@ def _to_firefox(
     return asdict(result) | {"folder": str(result.folder)}, (
         f"Wrote {result.folder}; weights rounded to 8 bits change {result.changed} of the greedy "
         f"translations of {counted(result.sentences, kind)}."
+    )
+
+
+def _to_marian(
+    model: Path, out: Path, sample: Path | None
+) -> tuple[dict[str, str | int | float], str]:
+    """Export; return the result as JSON and as text."""
+    from dataclasses import asdict
+
+    from headway.data.lines import read_lines
+    from headway.interop.marian.hugging_face_export import export as write
+
+    result = write(model, out, [] if sample is None else list(read_lines(sample)))
+    return asdict(result) | {"folder": str(result.folder)}, (
+        f"Wrote {result.folder}; README.md there says how to run it.\n"
+        f"In float64 the logits of {counted(result.sentences, 'sentence')} differ by "
+        f"{result.largest_difference:.2g} at most."
     )
 
 

@@ -95,6 +95,8 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     yield "export --to keras", keras
     firefox = ["export", place / "student", "--to", "firefox", "--out", place / "firefox"]
     yield "export --to firefox", firefox
+    marian = ["export", model, "--to", "marian", "--out", place / "marian"]
+    yield "export --to marian", marian
     yield "warm-up", ["warm-up"]
     ctranslate2 = ["export", model, "--to", "ctranslate2", "--out", place / "ctranslate2"]
     yield "export --to ctranslate2", ctranslate2

@@ -31,6 +31,26 @@ def test_to_argos(run, bundle_path: Path, tmp_path: Path) -> None:
     assert file.is_file()
 
 
+def test_to_marian(run, bundle_path: Path, tmp_path: Path) -> None:
+    out, sample = tmp_path / "out", tmp_path / "sample.txt"
+    sample.write_text("the cat sat\n\na dog ran far\n")
+    command = ("export", bundle_path, "--to", "marian", "--sample", sample, "--out", out)
+    status, text, err = run(*command)
+    assert (status, err) == (0, "")
+    first, second = text.splitlines()
+    assert first == f"Wrote {out}; README.md there says how to run it."
+    assert second.startswith("In float64 the logits of 26 sentences differ by ")
+    again = tmp_path / "again"
+    assert run("import", "marian", out, "--out", again)[0] == 0
+    text = tmp_path / "text"
+    text.write_text("the dog sat far\n")
+    options = ("--max-length", 5, "--engine", "reference", "--precision", "float32")
+    ours, theirs = (run("translate", model, text, *options) for model in (bundle_path, again))
+    assert ours == theirs
+    assert ours[0] == 0
+    assert run(*command)[:2] == (1, "")  # because the folder is there
+
+
 def test_a_sample_is_compared_too(run, bundle_path: Path, tmp_path: Path) -> None:
     (tmp_path / "sample.txt").write_text("the cat sat\n\na dog ran far\n")
     options = ("--quantization", "int8", "--sample", tmp_path / "sample.txt")
@@ -55,6 +75,7 @@ def test_a_sample_is_compared_too(run, bundle_path: Path, tmp_path: Path) -> Non
 def test_wrong_calls(run, bundle_path: Path, tmp_path: Path) -> None:
     for options, message in (
         (("--to", "ctranslate"), "no export to 'ctranslate'. Did you mean 'ctranslate2'?"),
+        (("--to", "marian", "--quantization", "int8"), "is for --to ctranslate2 and argos only"),
         (("--to", "keras", "--quantization", "int8"), "is for --to ctranslate2 and argos only"),
         (("--to", "firefox"), "decoder_past is 'self_attention'; a Firefox student has 'ssru'"),
         (("--to", "keras", "--sample", "x"), "--sample is not for --to keras"),

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from headway.bundle import Bundle, set_model_tensors
 from headway.config.model import ModelConfig
-from headway.data.tokenizer import LEADING_TAG, START_ID, Tokenizer
+from headway.data.tokenizer import LEADING_TAG, START_ID, UNK_ID, Tokenizer
 from headway.errors import BundleError, ConfigError
 from headway.interop.marian.files import read_bytes, read_card, read_json, read_json_if_there
 from headway.interop.marian.hugging_face_settings import Settings, architecture_of, decoding_of
@@ -61,8 +61,9 @@ def read_hugging_face(marian: MarianFolder) -> ReadModel:
     path = folder / "tokenizer_config.json"
     of_tokenizer = Settings(read_json_if_there(path), path)
     architecture = architecture_of(config)
-    decoding, notes = decoding_of(config, generation)
     sides = _read_sides(folder, config, of_tokenizer)
+    unk = int(sides.vocabularies[1].rows[UNK_ID])
+    decoding, notes = decoding_of(config, generation, of_tokenizer, unk)
     tensors, more_notes = read_weights(folder)
     ours, shared = _tensors(tensors, architecture.d_model, config, sides)
     values = architecture.model_dump() | {"shared_embeddings": shared}

@@ -4,16 +4,17 @@ from pathlib import Path
 from typing import Any
 
 from headway.config.decoding import DecodingConfig
-from headway.config.model import Architecture
+from headway.config.model import Activation, Architecture
 from headway.errors import BundleError, ConfigError, shown
 
 EPSILON = 1e-5
 """Of LayerNorm in Hugging Face's code, which has no setting for it."""
 
-_ACTIVATIONS = {
+ACTIVATIONS: dict[str, Activation] = {
     "swish": "silu", "silu": "silu", "relu": "relu", "gelu": "gelu",
     "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
 }  # fmt: skip
+"""Headway's name of an activation by Hugging Face's; the first of several is written."""
 
 # Older files have settings of other models. Each must have this value, or be missing.
 _REQUIRED: dict[str, Any] = {
@@ -78,8 +79,8 @@ def architecture_of(config: Settings) -> Architecture:
         if config.values.get(name, required) is not required:
             raise config.refused(name, repr(required))
     activation = config.get("activation_function", str)
-    if activation not in _ACTIVATIONS:
-        raise config.refused("activation_function", f"one of {', '.join(_ACTIVATIONS)}")
+    if activation not in ACTIVATIONS:
+        raise config.refused("activation_function", f"one of {', '.join(ACTIVATIONS)}")
     for name in ("attention_heads", "ffn_dim"):
         sides = [config.get(f"{side}_{name}", int) for side in ("encoder", "decoder")]
         if sides[0] != sides[1]:
@@ -93,7 +94,7 @@ def architecture_of(config: Settings) -> Architecture:
         "dropout": float(config.get("dropout", float, 0.1)),
         "attention_dropout": float(config.get("attention_dropout", float, 0.0)),
         "activation_dropout": float(config.get("activation_dropout", float, 0.0)),
-        "activation": _ACTIVATIONS[activation],
+        "activation": ACTIVATIONS[activation],
         "scale_embeddings": config.get("scale_embedding", bool),
         "sinusoid_layout": "split",
         "norm_epsilon": EPSILON,
@@ -105,14 +106,19 @@ def architecture_of(config: Settings) -> Architecture:
         raise BundleError(f"{config.path}: {error.message}", error.remedy) from None
 
 
-def decoding_of(config: Settings, generation: Settings) -> tuple[DecodingConfig, list[str]]:
+def decoding_of(
+    config: Settings, generation: Settings, of_tokenizer: Settings, unk: int
+) -> tuple[DecodingConfig, list[str]]:
     """Return the settings of the search, and remarks on those that a bundle does not have.
 
-    generation: `generation_config.json`, which precedes the older place, `config.json`.
+    generation: `generation_config.json`, which precedes the older place, `config.json`. unk: the
+    id of the unknown token, which Headway never puts out.
     """
     values = config.values | generation.values
     both = Settings(values, generation.path if generation.values else config.path)
     longest = config.get("max_position_embeddings", int, 1024)
+    if type(limit := of_tokenizer.values.get("model_max_length")) is int:
+        longest = min(longest, limit)
     penalty = both.get("length_penalty", float, 1.0)
     chosen = {
         "beam_size": both.get("num_beams", int, 1),
@@ -127,8 +133,8 @@ def decoding_of(config: Settings, generation: Settings) -> tuple[DecodingConfig,
         if (value := values.get(name, nothing)) not in (nothing, None)
     ]
     pad = values.get("pad_token_id")
-    if values.get("bad_words_ids") not in (None, [[pad]]):
-        notes.append("Tokens other than padding that bad_words_ids forbids are not forbidden.")
+    if values.get("bad_words_ids") not in (None, [[pad]], [[pad], [unk]]):
+        notes.append("Tokens other than <pad> and <unk> that bad_words_ids forbids are allowed.")
     try:
         return DecodingConfig.parse(chosen, "decoding"), notes
     except ConfigError as error:

@@ -16,8 +16,8 @@ NEVER = -100.0
 """The bias of a token that the file does not have, such as <s>: e^-100 is nothing beside other
 probabilities."""
 
-# A piece that text is never cut into; the name `<s>` is that of Headway's own start.
-_START_OF_THE_FILE = "<s> "
+START_OF_THE_FILE = "<s> "
+"""The piece `<s>` of a file, which text is never cut into; `<s>` itself is Headway's own start."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Vocabulary:
         first = [start, unk, start, end]
         others = [old for old in range(len(texts)) if old not in (pad, unk, end)]
         named = [texts[old] for old in others]
-        pieces = [_START_OF_THE_FILE if t == SPECIAL_PIECES[START_ID] else t for t in named]
+        pieces = [START_OF_THE_FILE if t == SPECIAL_PIECES[START_ID] else t for t in named]
         return cls(pieces, torch.tensor([*first, *others]))
 
     def __len__(self) -> int:

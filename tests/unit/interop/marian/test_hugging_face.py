@@ -1,18 +1,14 @@
 """A folder of Hugging Face: its parts in Headway's order, and refusals by name."""
 
 import dataclasses
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sentencepiece
 import torch
 import torch.nn.functional as F
-from safetensors.torch import save_file
-from torch import Tensor
 
 from headway.bundle import load_bundle
 from headway.config.run import RunConfig
@@ -27,103 +23,7 @@ from headway.interop.marian import import_marian
 from headway.model.positional_encoding import sinusoid_table
 from headway.training.start_from import open_start
 
-Files = dict[str, Any]
-Write = Callable[[Files], Path]
-LINES = ["the cat sat on the mat", "a dog ran far away", "the dogs and the cats sat there"]
-TAGS = [">>deu<<", ">>fra<<"]
-
-
-def spm(lines: list[str], size: int) -> bytes:
-    """Return a SentencePiece model with the ids that Marian's training gives it."""
-    model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines * 4), model_writer=model, vocab_size=size,
-        model_type="unigram", minloglevel=9, num_threads=1,
-    )  # fmt: skip
-    return model.getvalue()
-
-
-@pytest.fixture(scope="session")
-def models() -> tuple[bytes, bytes]:
-    """Return two SentencePiece models of different text."""
-    return spm(LINES, 24), spm([line.upper() for line in LINES], 23)
-
-
-def pieces_of(model: bytes) -> list[str]:
-    """Return the pieces of a model without its special ones."""
-    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
-    return [processor.id_to_piece(i) for i in range(3, processor.get_piece_size())]
-
-
-@pytest.fixture
-def files(models: tuple[bytes, bytes]) -> dict[str, Any]:
-    """Return the content of the folder by file; a test changes it before it is written."""
-    ids = ["</s>", "<unk>", *TAGS, *pieces_of(models[0])[:-2], *pieces_of(models[1]), "<pad>"]
-    vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys(ids))}
-    pad = len(vocabulary) - 1
-    config = {
-        "model_type": "marian", "d_model": 12, "encoder_layers": 1, "decoder_layers": 2,
-        "encoder_attention_heads": 3, "decoder_attention_heads": 3, "encoder_ffn_dim": 7,
-        "decoder_ffn_dim": 7, "activation_function": "swish", "scale_embedding": True,
-        "pad_token_id": pad, "eos_token_id": 0, "decoder_start_token_id": pad,
-        "vocab_size": pad + 1, "decoder_vocab_size": pad + 1, "max_position_embeddings": 64,
-        "num_beams": 6, "normalize_before": False,
-    }  # fmt: skip
-    return {
-        "config.json": config,
-        "vocab.json": vocabulary,
-        "tokenizer_config.json": {"source_lang": "en", "target_lang": "de"},
-        "source.spm": models[0],
-        "target.spm": models[1],
-        "model.safetensors": tensors_of(config),
-    }
-
-
-def tensors_of(config: dict[str, Any]) -> dict[str, Tensor]:
-    """Return random weights under Hugging Face's names; the row of padding is zero."""
-    torch.manual_seed(2)
-    width, inner, size = config["d_model"], config["encoder_ffn_dim"], config["vocab_size"]
-    shared = torch.randn(size, width)
-    shared[config["pad_token_id"]] = 0
-    tensors = {"model.shared.weight": shared, "final_logits_bias": torch.randn(1, size)}
-    for stack, layers in (("encoder", 1), ("decoder", 2)):
-        for layer in range(layers):
-            at = f"model.{stack}.layers.{layer}."
-            attentions = ["self_attn"] + ["encoder_attn"] * (stack == "decoder")
-            for name in attentions:
-                for linear in ("q_proj", "k_proj", "v_proj", "out_proj"):
-                    tensors[f"{at}{name}.{linear}.weight"] = torch.randn(width, width)
-                    tensors[f"{at}{name}.{linear}.bias"] = torch.randn(width)
-            for name in (*(f"{a}_layer_norm" for a in attentions), "final_layer_norm"):
-                tensors[f"{at}{name}.weight"] = torch.randn(width)
-                tensors[f"{at}{name}.bias"] = torch.randn(width)
-            for name, (rows, columns) in {"fc1": (inner, width), "fc2": (width, inner)}.items():
-                tensors[f"{at}{name}.weight"] = torch.randn(rows, columns)
-                tensors[f"{at}{name}.bias"] = torch.randn(rows)
-    return tensors
-
-
-@pytest.fixture
-def write(tmp_path: Path) -> Callable[[dict[str, Any]], Path]:
-    """Return a function that writes files into a folder."""
-
-    def write_folder(files: dict[str, Any]) -> Path:
-        folder = tmp_path / "folder"
-        folder.mkdir(exist_ok=True)
-        for name, content in files.items():
-            if name.endswith(".safetensors") and isinstance(content, dict):
-                save_file(
-                    {key: tensor.contiguous() for key, tensor in content.items()}, folder / name
-                )
-            elif isinstance(content, bytes):
-                (folder / name).write_bytes(content)
-            elif isinstance(content, str):
-                (folder / name).write_text(content, encoding="utf-8")
-            else:
-                (folder / name).write_text(json.dumps(content), encoding="utf-8")
-        return folder
-
-    return write_folder
+from .conftest import Files, Write
 
 
 def test_ids_rows_and_settings(files: Files, write: Write, tmp_path: Path) -> None:
