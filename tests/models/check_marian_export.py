@@ -112,13 +112,13 @@ def test_two_vocabularies_of_different_size_and_bytes(
 ) -> None:
     sources, targets = (list(side) for side in zip(*pairs, strict=True))
     sides = (
-        train_tokenizer(sources, kind="bpe", vocabulary_size=400, byte_fallback=True,
+        train_tokenizer(sources, kind="bpe", vocabulary_size=700, byte_fallback=True,
                         character_coverage=0.98),
         train_tokenizer(targets, kind="unigram", vocabulary_size=350),
     )  # fmt: skip
     bundle = load_bundle(DEMO)
     config = bundle.config.replace({
-        "source_vocab_size": 400, "target_vocab_size": len(sides[1]), "output_bias": True,
+        "source_vocab_size": 700, "target_vocab_size": len(sides[1]), "output_bias": True,
         "shared_embeddings": "target", "activation": "silu",
     })  # fmt: skip
     torch.manual_seed(4)
