@@ -23,7 +23,7 @@ from headway.interop.marian import import_marian
 from headway.model.positional_encoding import sinusoid_table
 from headway.training.start_from import open_start
 
-from .conftest import Files, Write
+from .conftest import TAGS, Files, Write
 
 
 def test_ids_rows_and_settings(files: Files, write: Write, tmp_path: Path) -> None:
