@@ -15,6 +15,7 @@ import pytest
 import sacrebleu
 
 from headway.bundle import load_bundle
+from headway.config.run import RunConfig
 from headway.decoding.translator import TextTranslator
 from headway.errors import BundleError
 from headway.interop.marian import import_marian
@@ -22,6 +23,7 @@ from headway.interop.marian.binary import BinaryFile
 from headway.interop.marian.firefox import export
 from headway.interop.marian.recognition import recognize
 from headway.interop.marian.student import read_student
+from headway.training.run import train
 
 FOLDERS = {"en-pt": "enpt-1693087644", "pt-en": "pten-1693087646"}
 
@@ -132,3 +134,32 @@ def test_an_exported_student_is_translated_by_fxtranslate_as_the_original(
     assert written.items.keys() == original.items.keys()
     for name in ("Wemb", "decoder_l1_rnn_W", "encoder_l6_ffn_W2"):
         assert abs(written.numbers(name) - original.numbers(name)).max() < 1e-6
+
+
+def test_a_student_that_was_trained_on_is_translated_by_fxtranslate_as_by_us(
+    english: list[str], portuguese: list[str], tmp_path: Path
+) -> None:
+    import_marian(student("en-pt"), tmp_path / "bundle")
+    names = {side: str(tmp_path / side) for side in ("source", "target")}
+    Path(names["source"]).write_text("\n".join(english) + "\n", encoding="utf-8")
+    Path(names["target"]).write_text("\n".join(portuguese) + "\n", encoding="utf-8")
+    data = names | {f"valid_{side}": name for side, name in names.items()}
+    training = {
+        "start_from": str(tmp_path / "bundle"), "max_steps": 20, "batch_tokens": 300,
+        "learning_rate": 1e-4, "warmup_steps": 5,
+    }  # fmt: skip
+    run = tmp_path / "run"
+    train(RunConfig.parse({"data": data, "training": training}), run)
+
+    export(run / "averaged", tmp_path / "out", english[:20])
+
+    theirs = by_fxtranslate(tmp_path / "out", english, shortlist=False)
+    bundle = read_student(recognize(tmp_path / "out")).bundle
+    translator = TextTranslator(bundle, precision="float32")
+    found = translator.translate(
+        english, options=replace(translator.options, beam_size=1), split_sentences=False
+    )
+    old = BinaryFile(next(student("en-pt").glob("model*.bin")))
+    new = BinaryFile(next((tmp_path / "out").glob("model*.bin")))
+    assert abs(new.numbers("encoder_l6_ffn_W2") - old.numbers("encoder_l6_ffn_W2")).max() > 1e-4
+    assert share([translation.text for translation in found], theirs) >= 0.8
