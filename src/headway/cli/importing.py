@@ -2,12 +2,15 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from headway.cli.guesses import Command, Commands
 from headway.cli.options import AsJson, Debug, Quiet, print_json
+
+if TYPE_CHECKING:
+    from headway.bundle import Bundle
 
 importing = typer.Typer(
     cls=Commands,
@@ -16,19 +19,24 @@ importing = typer.Typer(
 )
 
 
+Out = Annotated[Path, typer.Option("--out", help="The folder of the bundle.")]
+SourceLanguage = Annotated[
+    str | None,
+    typer.Option("--source-language", help="Its name or code; that of the files if unset."),
+]
+TargetLanguage = Annotated[
+    str | None, typer.Option("--target-language", help="The same for the target.")
+]
+
+
 @importing.command("marian", cls=Command)
 def marian(
     folder: Annotated[
         Path, typer.Argument(metavar="DIR", help="The folder with the model's files.")
     ],
-    out: Annotated[Path, typer.Option("--out", help="The folder of the bundle.")],
-    source_language: Annotated[
-        str | None,
-        typer.Option("--source-language", help="Its name or code; that of the files if unset."),
-    ] = None,
-    target_language: Annotated[
-        str | None, typer.Option("--target-language", help="The same for the target.")
-    ] = None,
+    out: Out,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
     tag: Annotated[
         str,
         typer.Option("--tag", help="Put this tag of the model, such as '>>deu<<', before texts."),
@@ -38,16 +46,49 @@ def marian(
     debug: Debug = False,
 ) -> None:
     """Import a model of Marian: from Hugging Face, in its own files, or a Firefox student."""
-    from headway.bundle import summary
     from headway.interop.marian import import_marian
 
     imported = import_marian(
         folder, out, source_language=source_language, target_language=target_language, tag=tag
     )
+    _report(imported.folder, imported.bundle, imported.kind, imported.notes, as_json, quiet)
+
+
+@importing.command("joeynmt", cls=Command)
+def joeynmt(
+    checkpoint: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CHECKPOINT_OR_DIR",
+            help="A checkpoint beside its config.yaml, or their folder, whose best.ckpt is read.",
+        ),
+    ],
+    out: Out,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Import a Transformer of JoeyNMT 2."""
+    from headway.interop.checkpoints import import_joeynmt
+
+    imported = import_joeynmt(
+        checkpoint, out, source_language=source_language, target_language=target_language
+    )
+    _report(imported.folder, imported.bundle, "joeynmt", imported.notes, as_json, quiet)
+
+
+def _report(
+    folder: Path, bundle: "Bundle", kind: str, notes: list[str], as_json: bool, quiet: bool
+) -> None:
+    """Print the notes and what was written."""
+    from headway.bundle import summary
+
     if as_json:
-        print_json({"folder": str(imported.folder), "kind": imported.kind, "notes": imported.notes})
+        print_json({"folder": str(folder), "kind": kind, "notes": notes})
         return
     if not quiet:
-        for note in imported.notes:
+        for note in notes:
             print(f"Note: {note}", file=sys.stderr)
-        print(f"Wrote {imported.folder}: {', '.join(summary(imported.bundle))}.")
+        print(f"Wrote {folder}: {', '.join(summary(bundle))}.")

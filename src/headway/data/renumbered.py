@@ -3,6 +3,7 @@
 Such a program cuts text with one or two SentencePiece models, and numbers the pieces by a list of
 its own. The list may lack pieces of the models, and have pieces that only one of them knows. Text
 must be cut as before, so no piece may be taken out, and none may be added that text is cut into.
+Some programs have SentencePiece itself avoid pieces that the list lacks; then those are unused.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,13 +30,17 @@ _SPEC_IDS = (43, 40, 41, 42)  # of the special pieces, in the order of ids
 _SPEC_TEXTS = (48, 45, 46, 47)
 
 
-def renumbered(data: bytes, pieces: Sequence[str], *, leading_tags: bool = False) -> Tokenizer:
+def renumbered(
+    data: bytes, pieces: Sequence[str], *, leading_tags: bool = False, limited: bool = False
+) -> Tokenizer:
     """Return a tokenizer that cuts text as a SentencePiece model, with ids by a list.
 
     data: the bytes of a model file. pieces: the text of each id from 4 on. Text that is cut into
     other pieces is unknown; characters that the model does not know are looked up in the list.
-    leading_tags: a text such as `>>deu<<` at the beginning is one piece. Raises TokenizerError for
-    bytes that are no model, and for a list that cannot be the vocabulary of this model.
+    leading_tags: a text such as `>>deu<<` at the beginning is one piece. limited: text is cut into
+    pieces of the list and single characters only, as by SentencePiece's `SetVocabulary`. Raises
+    TokenizerError for bytes that are no model, and for a list that cannot be the vocabulary of this
+    model.
     """
     kind = _check(data, pieces)
     known = {text: (score, number) for text, score, number in table_of(data)}
@@ -49,7 +54,7 @@ def renumbered(data: bytes, pieces: Sequence[str], *, leading_tags: bool = False
             "Such a model can be read if it has all tokens of the vocabulary.",
         )
     unnumbered = [
-        (text, score, number)
+        (text, score, _UNUSED if limited and number == _NORMAL and len(text) > 1 else number)
         for text, (score, number) in known.items()
         if text not in listed and number not in (_UNKNOWN, _CONTROL)
     ]

@@ -1,15 +1,13 @@
 """The weights of a Marian model of Hugging Face: tensors only, each checked."""
 
-import pickle
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
-import torch
 from torch import Tensor
 
 from headway.errors import BundleError
 from headway.interop.marian.files import COPY_AGAIN
+from headway.interop.pickled import as_float32, read_pickle
 from headway.model.positional_encoding import sinusoid_table
 from headway.runtime.mapped_tensors import MappedTensors, map_file
 
@@ -21,7 +19,7 @@ TARGET = "model.decoder.embed_tokens.weight"
 OUTPUT = "lm_head.weight"
 POSITIONS = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
 
-_ROUNDED = (torch.float16, torch.bfloat16)
+_REMEDY = "Save the weights as safetensors."
 _ATTENTION = {"q_proj": "w_q", "k_proj": "w_k", "v_proj": "w_v", "out_proj": "w_o"}
 _PARTS = {
     "self_attn": "self_attention",
@@ -56,46 +54,17 @@ def read_weights(folder: Path) -> tuple[dict[str, Tensor], list[str]]:
             f"{folder} has no weights: neither {SAFETENSORS} nor {PICKLE}.",
             "Weights for TensorFlow or Flax are not read.",
         )
-    kinds = {tensor.dtype for tensor in tensors.values()}
-    if other := kinds - {torch.float32, *_ROUNDED}:
-        raise BundleError(
-            f"{path} holds numbers of the type {_name(min(other, key=str))}.",
-            "Weights are float32, float16 or bfloat16.",
-        )
-    notes = [
-        f"The weights are {_name(kind)}; they are in float32 now, with the same values."
-        for kind in _ROUNDED
-        if kind in kinds
-    ]
-    for name, tensor in tensors.items():
-        if not bool(torch.isfinite(tensor).all()):
-            raise BundleError(f"'{name}' in {path} is not finite.", COPY_AGAIN)
-    return {name: tensor.float() for name, tensor in tensors.items()}, notes
-
-
-def _name(kind: torch.dtype) -> str:
-    return str(kind).removeprefix("torch.")
+    return as_float32(tensors, path)
 
 
 def _unpickled(path: Path) -> dict[str, Tensor]:
     """Return the tensors of a pickle, which may hold nothing else."""
-    refused = BundleError(
-        f"{path} is no file of weights, or it holds more than tensors; its code was not executed.",
-        "Save the weights as safetensors.",
-    )
-    try:
-        with path.open("rb") as file:
-            values: Any = torch.load(file, map_location="cpu", weights_only=True)
-    except (
-        AttributeError, EOFError, IndexError, KeyError, MemoryError, OSError, RuntimeError,
-        TypeError, ValueError, pickle.UnpicklingError,
-    ):  # fmt: skip
-        raise refused from None
+    values = read_pickle(path, _REMEDY)
     if not isinstance(values, Mapping) or not all(
         isinstance(name, str) and isinstance(tensor, Tensor) and not tensor.is_sparse
         for name, tensor in values.items()
     ):
-        raise refused
+        raise BundleError(f"{path} holds more than tensors; its code was not executed.", _REMEDY)
     return {name: tensor.detach() for name, tensor in values.items()}
 
 

@@ -1,6 +1,6 @@
 """The order of ids: Headway's four special pieces first, then the file's pieces in its order."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,11 +52,20 @@ class Vocabulary:
                     "Give a vocabulary that belongs to the model.",
                 )
         start = -1 if pad is None else pad
-        first = [start, unk, start, end]
         others = [old for old in range(len(texts)) if old not in (pad, unk, end)]
+        return cls.in_order([start, unk, start, end], others, texts)
+
+    @classmethod
+    def in_order(
+        cls, special: Sequence[int], others: Sequence[int], texts: Sequence[str]
+    ) -> "Vocabulary":
+        """Return the vocabulary with these ids of the file as the ids 0 to 3, and then the others.
+
+        texts: by id in the file.
+        """
         named = [texts[old] for old in others]
         pieces = [START_OF_THE_FILE if t == SPECIAL_PIECES[START_ID] else t for t in named]
-        return cls(pieces, torch.tensor([*first, *others]))
+        return cls(pieces, torch.tensor([*special, *others]))
 
     def __len__(self) -> int:
         """Return the number of ids here."""

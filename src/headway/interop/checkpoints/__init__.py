@@ -1,0 +1,9 @@
+"""Checkpoints of toolkits for PyTorch as bundles: JoeyNMT's.
+
+from headway.interop.checkpoints import import_joeynmt
+import_joeynmt("models/iwslt14-deen-bpe", "de-en")
+"""
+
+from headway.interop.checkpoints.importing import Imported, import_joeynmt
+
+__all__ = ["Imported", "import_joeynmt"]

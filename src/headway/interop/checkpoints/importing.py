@@ -1,0 +1,56 @@
+"""Read a checkpoint of another toolkit and write it as a bundle."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from headway.bundle import Bundle, save_bundle
+from headway.bundle_folder import check_place
+from headway.home import expanded
+from headway.interop.checkpoints.joeynmt import read_joeynmt
+from headway.interop.marian.read_model import ReadModel
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """The written bundle."""
+
+    folder: Path
+    bundle: Bundle
+    notes: list[str]
+    """Notes on the files, one sentence each."""
+
+
+def import_joeynmt(
+    path: str | Path,
+    out: str | Path,
+    *,
+    source_language: str | None = None,
+    target_language: str | None = None,
+) -> Imported:
+    """Read a Transformer of JoeyNMT 2, and write it as a bundle into the folder `out`.
+
+    path: a checkpoint beside its `config.yaml` and vocabularies, or their folder, of which
+    `best.ckpt` is read. source_language, target_language: names or codes, in place of those in the
+    settings. Raises BundleError that names the file or the setting which does not fit; then nothing
+    is written. Code in the files is never executed.
+    """
+    return _written(read_joeynmt, path, out, source_language, target_language)
+
+
+def _written(
+    read: Callable[[Path], ReadModel],
+    path: str | Path,
+    out: str | Path,
+    source_language: str | None,
+    target_language: str | None,
+) -> Imported:
+    check_place(out)  # before the work
+    model = read(expanded(path))
+    bundle = replace(
+        model.bundle,
+        source_language=source_language or model.bundle.source_language,
+        target_language=target_language or model.bundle.target_language,
+    )
+    save_bundle(out, bundle)
+    return Imported(expanded(out).resolve(), bundle, model.notes)
