@@ -6,6 +6,7 @@ It shares no code with `headway.model`: a comparison with it finds an error of a
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -45,10 +46,10 @@ class Reference:
         for i in range(self.layers[stack]):
             at = f"{stack}.layers.{i}"
             past = None if memory is None else torch.ones(len(x), len(x)).tril().bool()
-            x = self._add(f"{at}.self_attention", x, lambda y, n: self._attend(n, y, y, past))
+            x = self._add(f"{at}.self_attention", x, partial(self._attend, memory=None, mask=past))
             if memory is not None:
-                m = memory
-                x = self._add(f"{at}.cross_attention", x, lambda y, n: self._attend(n, y, m, None))
+                attend = partial(self._attend, memory=memory, mask=None)
+                x = self._add(f"{at}.cross_attention", x, attend)
             x = self._add(f"{at}.feed_forward", x, self._feed)
         return self._norm(f"{stack}.norm", x) if self.pre else x
 
@@ -70,7 +71,8 @@ class Reference:
     def _feed(self, x: Tensor, name: str) -> Tensor:
         return self._linear(f"{name}.w_2", self.activation(self._linear(f"{name}.w_1", x)))
 
-    def _attend(self, name: str, x: Tensor, y: Tensor, mask: Tensor | None) -> Tensor:
+    def _attend(self, x: Tensor, name: str, memory: Tensor | None, mask: Tensor | None) -> Tensor:
+        y = x if memory is None else memory
         queries, keys, values = (
             self._linear(f"{name}.{w}", z).unflatten(1, (self.heads, -1)).transpose(0, 1)
             for w, z in (("w_q", x), ("w_k", y), ("w_v", y))
