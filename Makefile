@@ -54,7 +54,7 @@ $(MODELS_VENV)/.installed: pyproject.toml constraints.txt
 	# JoeyNMT asks for old versions of packages that its model does not need.
 	$(MODELS_VENV)/bin/python -m pip install --quiet --no-deps joeynmt==2.3.0
 	$(MODELS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt \
-		datasets importlib_metadata pyyaml sacremoses subword-nmt tensorboard
+		datasets importlib_metadata matplotlib pyyaml sacremoses subword-nmt tensorboard
 	touch $@
 
 # Of its requirements spaCy is left out: it is large, and only one of its splitters needs it.
