@@ -17,12 +17,7 @@ from torch import Tensor
 from headway.errors import BundleError
 
 _NUMPY = ("numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar", "numpy.dtype")
-_METERS = [
-    f"fairseq.{module}.{name}"
-    for module in ("meters", "logging.meters")
-    for name in ("AverageMeter", "StopwatchMeter", "TimeMeter")
-]
-_HARMLESS = ("argparse.Namespace", *_NUMPY, *_METERS)
+_HARMLESS = ("argparse.Namespace", *_NUMPY)
 _REFUSED = re.compile(r"GLOBAL ([\w.]+)")
 _ROUNDED = (torch.float16, torch.bfloat16)
 

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -99,6 +99,9 @@ def train(
             waiting = stack.enter_context(contextlib.closing(WaitingThreads()))
             with if_stopped(f"Stopped at once. Go on from the last checkpoint with: {again}"):
                 finished = run.trainer.run(waiting)
+            # A run of some minutes fits its steps to its speed.
+            config = run.config.model_copy(update={"training": run.trainer.config})
+            run = replace(run, config=config)
             world.wait()  # until no process reads the encoded text any more
         report = {}
         if finished and world.leads:

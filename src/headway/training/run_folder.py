@@ -133,8 +133,8 @@ class RunFolder:
         if difference := _first_difference(begun, config):
             if difference.startswith("training.max_steps:"):
                 raise ConfigError(
-                    f"This run began with another {difference}, and the schedule "
-                    f"{begun.training.schedule} computes the rate of every step from it.",
+                    f"This run began with another {difference}, and its rate "
+                    "falls to zero at that step.",
                     "Continue with its own configuration, or begin another run with its weights: "
                     f"{from_its_weights(self.path)}",
                 )
@@ -331,7 +331,7 @@ def _first_difference(old: RunConfig, new: RunConfig) -> str | None:
     if are_read_alike(old.data, new.data):
         changeable |= {("data", "source_language"), ("data", "target_language")}
     if falls_to_end(old.training):
-        # Here max_steps decides the rate of every step, also of earlier ones.
+        # Here max_steps decides rates, also of steps that have been made.
         changeable.remove(("training", "max_steps"))
     for section, values in new.model_dump(exclude={"recipe"}).items():
         before = getattr(old, section).model_dump()

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from headway.bundle import load_bundle
 from headway.config.run import RunConfig, load_run_config
 from headway.data.batching import Batch
 from headway.runtime.openmp_spin import WaitingThreads
@@ -69,6 +70,8 @@ def test_a_run_of_minutes_is_made_again_bit_for_bit(
     assert 10 <= training.max_steps == first.step == second.step <= 60
     assert training.max_steps != planned[0].training.max_steps
     assert (training.schedule, training.patience) == ("constant", None)
+    bundle = load_bundle(tmp_path / "first" / "averaged")
+    assert bundle.record["config"]["training"] == training.model_dump()
     for name in ("best", "averaged"):
         weights = [tmp_path / run / name / "model.safetensors" for run in ("first", "second")]
         assert weights[0].read_bytes() == weights[1].read_bytes()

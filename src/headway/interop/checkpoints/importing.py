@@ -1,6 +1,5 @@
 """Read a checkpoint of another toolkit and write it as a bundle."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -8,7 +7,6 @@ from headway.bundle import Bundle, save_bundle
 from headway.bundle_folder import check_place
 from headway.home import expanded
 from headway.interop.checkpoints.joeynmt import read_joeynmt
-from headway.interop.marian.read_model import ReadModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +33,8 @@ def import_joeynmt(
     settings. Raises BundleError that names the file or the setting which does not fit; then nothing
     is written. Code in the files is never executed.
     """
-    return _written(read_joeynmt, path, out, source_language, target_language)
-
-
-def _written(
-    read: Callable[[Path], ReadModel],
-    path: str | Path,
-    out: str | Path,
-    source_language: str | None,
-    target_language: str | None,
-) -> Imported:
     check_place(out)  # before the work
-    model = read(expanded(path))
+    model = read_joeynmt(expanded(path))
     bundle = replace(
         model.bundle,
         source_language=source_language or model.bundle.source_language,

@@ -260,7 +260,6 @@ def _tensors(
         weights.take("trg_embed.lut.weight", sizes[1], width),
         weights.take("decoder.output_layer.weight", sizes[1], width),
         sides,
-        biased=False,
     )
     for stack, sublayers in _SUBLAYERS.items():
         weights.check_positions(f"{stack}.pe.pe", width, "interleaved")

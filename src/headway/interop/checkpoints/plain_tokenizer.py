@@ -16,14 +16,11 @@ _IDS, _TEXTS = (43, 40, 41, 42), (48, 45, 46, 47)
 _NAME, _PREFIX, _TRIM, _ESCAPE = 1, 3, 4, 5  # fields of `NormalizerSpec`
 
 
-def plain_tokenizer(
-    texts: Sequence[str], kind: Literal["word", "char"], *, trim: bool = False
-) -> Tokenizer:
+def plain_tokenizer(texts: Sequence[str], kind: Literal["word", "char"]) -> Tokenizer:
     """Return a tokenizer that cuts text at spaces, or into characters, and changes none of it.
 
-    texts: of each id from 4 on; for `char`, `▁` stands for a space. trim: spaces at the ends, and
-    the second of two, count for nothing; otherwise an empty word is unknown. Raises TokenizerError
-    for a list that cannot be a vocabulary.
+    texts: of each id from 4 on; for `char`, `▁` stands for a space. An empty word, as between
+    two spaces, is unknown. Raises TokenizerError for a list that cannot be a vocabulary.
     """
     for text in texts:
         marked = _SPACE in text if kind == "word" else len(text) != 1
@@ -45,7 +42,7 @@ def plain_tokenizer(
     rules = [
         bytes_field(_NAME, b"identity"),
         number_field(_PREFIX, kind == "word"),
-        number_field(_TRIM, trim),
+        number_field(_TRIM, False),
         number_field(_ESCAPE, True),
     ]
     return Tokenizer.from_bytes(

@@ -50,10 +50,6 @@ class Weights:
         self.path = path
         self._left, self.notes = as_float32({n: t.detach() for n, t in content.items()}, path)
 
-    def __contains__(self, name: str) -> bool:
-        """Return True if a tensor of this name has not been taken yet."""
-        return name in self._left
-
     def take(self, name: str, *shape: int) -> Tensor:
         """Return the tensor of this name; BundleError if it is missing or has another shape."""
         if name not in self._left:
@@ -66,11 +62,6 @@ class Weights:
                 SAME_MODEL,
             )
         return tensor
-
-    def skip(self, *names: str) -> None:
-        """Leave out tensors, if there are any, that do not change what the model computes."""
-        for name in names:
-            self._left.pop(name, None)
 
     def check_positions(self, name: str, d_model: int, layout: str) -> None:
         """Take a table of positions, if there is one; BundleError for other sinusoids."""
@@ -99,12 +90,11 @@ class Weights:
 
 
 def tables(
-    source: Tensor, target: Tensor, output: Tensor, sides: Sides, *, biased: bool
+    source: Tensor, target: Tensor, output: Tensor, sides: Sides
 ) -> tuple[dict[str, Tensor], str]:
     """Return the tables (V, d_model) in Headway's order, and which of them are one.
 
-    The tensors decide which are shared. biased: the output has a bias that never writes the start
-    symbol, because another symbol has the same row.
+    The tensors decide which are shared.
     """
     first, second = sides.vocabularies
     one_output = torch.equal(target, output)
@@ -114,8 +104,6 @@ def tables(
         ours["target_embedding.tokens.weight"] = second.table(target)
     if not one_output:
         ours["output_projection.weight"] = second.table(output)
-    if biased:
-        ours["output_projection.bias"] = second.bias(torch.zeros(len(output)))
     return ours, "all" if one else "target" if one_output else "none"
 
 
