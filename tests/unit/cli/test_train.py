@@ -232,7 +232,7 @@ def test_a_falling_schedule_cannot_be_made_longer_afterwards(
     run("train", *files, *SMALL, "--set", "training.schedule=cosine", "--out", out)
     status, _, err = run("train", "--resume", "--out", out, "--set", "training.max_steps=5")
     assert status == 2
-    assert "training.max_steps: 3, now 5, and the schedule cosine computes the rate of" in err
+    assert "training.max_steps: 3, now 5, and its rate falls to zero at that step." in err
     assert f"headway train {out}/config.toml --from {out} --out ANOTHER" in err
 
     # The command that is named works, with another schedule or length.
