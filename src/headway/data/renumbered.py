@@ -6,7 +6,7 @@ must be cut as before, so no piece may be taken out, and none may be added that 
 Some programs have SentencePiece itself avoid pieces that the list lacks; then those are unused.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from headway.data.encodable import encodable
 from headway.data.protobuf import bytes_field, fields_of, number_field
@@ -26,7 +26,7 @@ from headway.errors import TokenizerError, shown
 _NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5  # SentencePiece's types of pieces
 _PIECES, _SPEC, _SELF_TEST = 1, 2, 4  # fields of `ModelProto`
 _SPEC_PIECES = 4  # in `TrainerSpec`, the size of the vocabulary
-_SPEC_IDS = (43, 40, 41, 42)  # of the special pieces, in the order of ids
+SPEC_IDS = (43, 40, 41, 42)  # of the special pieces, in the order of ids
 _SPEC_TEXTS = (48, 45, 46, 47)
 
 
@@ -59,21 +59,40 @@ def renumbered(
         if text not in listed and number not in (_UNKNOWN, _CONTROL)
     ]
     numbered = [(text, *known.get(text, (0.0, _UNUSED))) for text in pieces]
-    table = [*_special_pieces(), *numbered, *unnumbered]
-    spec = [number_field(_SPEC_PIECES, len(table))]
-    spec += [number_field(field, i) for i, field in enumerate(_SPEC_IDS)]
-    spec += [bytes_field(f, t.encode()) for f, t in zip(_SPEC_TEXTS, SPECIAL_PIECES, strict=True)]
-    spec += [number_field(WITHOUT_ID_FIELD, len(unnumbered))]
+    table = [*special_pieces(), *numbered, *unnumbered]
+    spec = [*spec_of(len(table)), number_field(WITHOUT_ID_FIELD, len(unnumbered))]
     spec += [number_field(LEADING_TAG_FIELD, 1)] if leading_tags else []
-    return Tokenizer.from_bytes(
-        b"".join(
-            [
-                *(bytes_field(_PIECES, piece_message(*row)) for row in table),
-                *_other_fields(data),
-                bytes_field(_SPEC, b"".join(spec)),  # protobuf: it replaces numbers before it
-            ]
-        )
+    return Tokenizer.from_bytes(with_pieces(data, table, spec))
+
+
+def with_pieces(
+    data: bytes, pieces: Iterable[tuple[str, float, int]], spec: Iterable[bytes]
+) -> bytes:
+    """Return a SentencePiece model with other pieces, which cuts text by the old rules.
+
+    pieces: text, score and type of each. spec: fields of `TrainerSpec`, in place of the old ones.
+    """
+    return b"".join(
+        [
+            *(bytes_field(_PIECES, piece_message(*piece)) for piece in pieces),
+            *_other_fields(data),
+            bytes_field(_SPEC, b"".join(spec)),  # protobuf: it replaces fields before it
+        ]
     )
+
+
+def special_pieces() -> Iterator[tuple[str, float, int]]:
+    """Yield text, score and type of Headway's special pieces, in the order of ids."""
+    for i, text in enumerate(SPECIAL_PIECES):
+        yield text, 0.0, _UNKNOWN if i == UNK_ID else _CONTROL
+
+
+def spec_of(size: int) -> Iterator[bytes]:
+    """Yield the fields of `TrainerSpec` for this number of pieces, Headway's special ones first."""
+    yield number_field(_SPEC_PIECES, size)
+    for i, text in enumerate(SPECIAL_PIECES):
+        yield number_field(SPEC_IDS[i], i)
+        yield bytes_field(_SPEC_TEXTS[i], text.encode())
 
 
 def _check(data: bytes, pieces: Sequence[str]) -> str:
@@ -88,11 +107,6 @@ def _check(data: bytes, pieces: Sequence[str]) -> str:
     if len(set(pieces)) < len(pieces):
         raise TokenizerError("The vocabulary has a token twice.", "Check the vocabulary.")
     return kind
-
-
-def _special_pieces() -> Iterator[tuple[str, float, int]]:
-    for i, text in enumerate(SPECIAL_PIECES):
-        yield text, 0.0, _UNKNOWN if i == UNK_ID else _CONTROL
 
 
 def _other_fields(data: bytes) -> Iterator[bytes]:

@@ -9,7 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headway.data.protobuf import bytes_field, fields_of, number_field
+from headway.data.protobuf import bytes_field, number_field
+from headway.data.renumbered import with_pieces
 from headway.data.tokenizer import (
     SPECIAL_PIECES,
     UNK_ID,
@@ -113,34 +114,15 @@ def _appended(tokenizer: Tokenizer, pieces: Sequence[str]) -> bytes:
     `ModelProto.pieces` is field 1, `trainer_spec` field 2, and in that `vocab_size` 4.
     """
     # A score is not used for this type.
-    added = [bytes_field(1, piece_message(piece, 0.0, USER_DEFINED)) for piece in pieces]
-    if unnumbered := list(table_of(tokenizer.to_bytes()))[len(tokenizer) :]:
-        return _inserted(tokenizer, pieces, added, unnumbered)
+    added = [(piece, 0.0, USER_DEFINED) for piece in pieces]
+    data = tokenizer.to_bytes()
+    if unnumbered := list(table_of(data))[len(tokenizer) :]:
+        # New pieces come before those without an id. One of those may be a new piece: it has an id
+        # from now on.
+        left = [row for row in unnumbered if row[0] not in pieces]
+        table = [*tokenizer.table(), *added, *left]
+        spec = [number_field(4, len(table)), number_field(WITHOUT_ID_FIELD, len(left))]
+        return with_pieces(data, table, spec)
     size = number_field(4, tokenizer.vocabulary_size + len(pieces))
-    return b"".join([tokenizer.to_bytes(), *added, bytes_field(2, size)])
-
-
-def _inserted(
-    tokenizer: Tokenizer,
-    pieces: Sequence[str],
-    added: Sequence[bytes],
-    unnumbered: Sequence[tuple[str, float, int]],
-) -> bytes:
-    """Return the model file with more pieces before those without an id.
-
-    A new piece may be one of those, and has an id from now on.
-    """
-    fields = list(fields_of(tokenizer.to_bytes()))
-    numbered = [content for number, content in fields if number == 1][: len(tokenizer)]
-    others = [(number, content) for number, content in fields if number != 1]
-    left = [row for row in unnumbered if row[0] not in pieces]
-    spec = number_field(4, len(tokenizer) + len(pieces) + len(left))
-    spec += number_field(WITHOUT_ID_FIELD, len(left))
-    parts = [
-        *(bytes_field(1, content) for content in numbered if isinstance(content, bytes)),
-        *added,
-        *(bytes_field(1, piece_message(*row)) for row in left),
-        *(bytes_field(number, content) for number, content in others if isinstance(content, bytes)),
-        bytes_field(2, spec),
-    ]
-    return b"".join(parts)
+    messages = [bytes_field(1, piece_message(*row)) for row in added]
+    return b"".join([data, *messages, bytes_field(2, size)])

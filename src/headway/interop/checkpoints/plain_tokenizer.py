@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Literal
 
 from headway.data.protobuf import bytes_field, number_field
-from headway.data.tokenizer import SPECIAL_PIECES, UNK_ID, Tokenizer, piece_message
+from headway.data.renumbered import spec_of, special_pieces, with_pieces
+from headway.data.tokenizer import SPECIAL_PIECES, Tokenizer
 from headway.errors import TokenizerError, shown
 
 _SPACE = "▁"  # U+2581, which SentencePiece writes for a space
 _KINDS = {"word": 3, "char": 4}  # SentencePiece's numbers
-_NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
-_PIECES, _TRAINER, _NORMALIZER = 1, 2, 3  # fields of `ModelProto`
-_KIND, _SIZE = 3, 4  # fields of `TrainerSpec`
-_IDS, _TEXTS = (43, 40, 41, 42), (48, 45, 46, 47)
+_NORMAL = 1  # SentencePiece's type of a usual piece
+_NORMALIZER = 3  # a field of `ModelProto`
+_KIND = 3  # a field of `TrainerSpec`
 _NAME, _PREFIX, _TRIM, _ESCAPE = 1, 3, 4, 5  # fields of `NormalizerSpec`
 
 
@@ -32,28 +32,16 @@ def plain_tokenizer(texts: Sequence[str], kind: Literal["word", "char"]) -> Toke
     if len(set(texts)) < len(texts):
         raise TokenizerError("The vocabulary has a token twice.", "Check the vocabulary.")
     prefix = _SPACE if kind == "word" else ""
-    special = [
-        (text, 0.0, _UNKNOWN if i == UNK_ID else _CONTROL) for i, text in enumerate(SPECIAL_PIECES)
-    ]
-    table = [*special, *((prefix + text, 0.0, _NORMAL) for text in texts)]
-    trainer = [number_field(_KIND, _KINDS[kind]), number_field(_SIZE, len(table))]
-    trainer += [number_field(field, i) for i, field in enumerate(_IDS)]
-    trainer += [bytes_field(f, t.encode()) for f, t in zip(_TEXTS, SPECIAL_PIECES, strict=True)]
+    table = [*special_pieces(), *((prefix + text, 0.0, _NORMAL) for text in texts)]
+    spec = [number_field(_KIND, _KINDS[kind]), *spec_of(len(table))]
     rules = [
         bytes_field(_NAME, b"identity"),
         number_field(_PREFIX, kind == "word"),
         number_field(_TRIM, False),
         number_field(_ESCAPE, True),
     ]
-    return Tokenizer.from_bytes(
-        b"".join(
-            [
-                *(bytes_field(_PIECES, piece_message(*row)) for row in table),
-                bytes_field(_TRAINER, b"".join(trainer)),
-                bytes_field(_NORMALIZER, b"".join(rules)),
-            ]
-        )
-    )
+    empty = bytes_field(_NORMALIZER, b"".join(rules))
+    return Tokenizer.from_bytes(with_pieces(empty, table, spec))
 
 
 _NAMES = {"word": "word", "char": "character"}

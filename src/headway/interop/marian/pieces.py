@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headway.data.protobuf import bytes_field, fields_of, number_field
-from headway.data.renumbered import renumbered
+from headway.data.protobuf import number_field
+from headway.data.renumbered import SPEC_IDS, renumbered, with_pieces
 from headway.data.tokenizer import (
     END_ID,
     PAD_ID,
@@ -15,14 +15,11 @@ from headway.data.tokenizer import (
     START_ID,
     UNK_ID,
     Tokenizer,
-    piece_message,
     table_of,
 )
 from headway.errors import BundleError, TokenizerError, shown
 
 _UNKNOWN = 2  # SentencePiece's type of the unknown piece
-_PIECES, _SPEC = 1, 2  # fields of SentencePiece's model
-_SPEC_IDS = {UNK_ID: 40, START_ID: 41, END_ID: 42, PAD_ID: 43}
 _NO_ID = 2**64 - 1  # -1, as protobuf writes it
 _END = SPECIAL_PIECES[END_ID]
 
@@ -83,18 +80,8 @@ def read_pieces(data: bytes, name: str) -> Renumbered:
 
 def written_pieces(tokenizer: Tokenizer) -> bytes:
     """Return a tokenizer's model as Marian expects it: </s> is 0, <unk> is 1, no <pad> and <s>."""
-    data, table = tokenizer.to_bytes(), list(tokenizer.table())
+    table = list(tokenizer.table())
     rows = [table[END_ID], table[UNK_ID], *table[len(SPECIAL_PIECES) :]]
     ids = {UNK_ID: 1, END_ID: 0}
-    spec = [number_field(field, ids.get(i, _NO_ID)) for i, field in _SPEC_IDS.items()]
-    return b"".join(
-        [
-            *(bytes_field(_PIECES, piece_message(*row)) for row in rows),
-            *(
-                bytes_field(number, content)
-                for number, content in fields_of(data)
-                if number != _PIECES and isinstance(content, bytes)
-            ),
-            bytes_field(_SPEC, b"".join(spec)),  # protobuf: it replaces the numbers before it
-        ]
-    )
+    spec = [number_field(field, ids.get(i, _NO_ID)) for i, field in enumerate(SPEC_IDS)]
+    return with_pieces(tokenizer.to_bytes(), rows, spec)
