@@ -10,7 +10,7 @@ from headway.cli.guesses import Command, Commands
 from headway.cli.options import AsJson, Debug, Quiet, print_json
 
 if TYPE_CHECKING:
-    from headway.bundle import Bundle
+    from headway.interop.imported import Imported
 
 importing = typer.Typer(
     cls=Commands,
@@ -51,7 +51,7 @@ def marian(
     imported = import_marian(
         folder, out, source_language=source_language, target_language=target_language, tag=tag
     )
-    _report(imported.folder, imported.bundle, imported.kind, imported.notes, as_json, quiet)
+    _report(imported, as_json, quiet)
 
 
 @importing.command("joeynmt", cls=Command)
@@ -76,19 +76,18 @@ def joeynmt(
     imported = import_joeynmt(
         checkpoint, out, source_language=source_language, target_language=target_language
     )
-    _report(imported.folder, imported.bundle, "joeynmt", imported.notes, as_json, quiet)
+    _report(imported, as_json, quiet)
 
 
-def _report(
-    folder: Path, bundle: "Bundle", kind: str, notes: list[str], as_json: bool, quiet: bool
-) -> None:
+def _report(imported: "Imported", as_json: bool, quiet: bool) -> None:
     """Print the notes and what was written."""
     from headway.bundle import summary
 
+    folder, notes = imported.folder, imported.notes
     if as_json:
-        print_json({"folder": str(folder), "kind": kind, "notes": notes})
+        print_json({"folder": str(folder), "kind": imported.kind, "notes": notes})
         return
     if not quiet:
         for note in notes:
             print(f"Note: {note}", file=sys.stderr)
-        print(f"Wrote {folder}: {', '.join(summary(bundle))}.")
+        print(f"Wrote {folder}: {', '.join(summary(imported.bundle))}.")

@@ -4,6 +4,7 @@ from headway.interop.checkpoints import import_joeynmt
 import_joeynmt("models/iwslt14-deen-bpe", "de-en")
 """
 
-from headway.interop.checkpoints.importing import Imported, import_joeynmt
+from headway.interop.checkpoints.importing import import_joeynmt
+from headway.interop.imported import Imported
 
 __all__ = ["Imported", "import_joeynmt"]

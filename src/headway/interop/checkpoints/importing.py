@@ -1,22 +1,11 @@
 """Read a checkpoint of another toolkit and write it as a bundle."""
 
-from dataclasses import dataclass, replace
 from pathlib import Path
 
-from headway.bundle import Bundle, save_bundle
 from headway.bundle_folder import check_place
 from headway.home import expanded
 from headway.interop.checkpoints.joeynmt import read_joeynmt
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """The written bundle."""
-
-    folder: Path
-    bundle: Bundle
-    notes: list[str]
-    """Notes on the files, one sentence each."""
+from headway.interop.imported import Imported, write_imported
 
 
 def import_joeynmt(
@@ -34,11 +23,10 @@ def import_joeynmt(
     is written. Code in the files is never executed.
     """
     check_place(out)  # before the work
-    model = read_joeynmt(expanded(path))
-    bundle = replace(
-        model.bundle,
-        source_language=source_language or model.bundle.source_language,
-        target_language=target_language or model.bundle.target_language,
+    return write_imported(
+        read_joeynmt(expanded(path)),
+        "joeynmt",
+        out,
+        source_language=source_language,
+        target_language=target_language,
     )
-    save_bundle(out, bundle)
-    return Imported(expanded(out).resolve(), bundle, model.notes)

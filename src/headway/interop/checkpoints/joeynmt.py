@@ -26,10 +26,10 @@ from headway.interop.checkpoints.weights import (
     model_of,
     tables,
 )
-from headway.interop.marian.files import read_bytes, read_card
-from headway.interop.marian.read_model import ReadModel
-from headway.interop.marian.vocabulary import Vocabulary
+from headway.interop.files import read_bytes, read_card
+from headway.interop.imported import ReadModel
 from headway.interop.pickled import read_pickle
+from headway.interop.vocabulary import Vocabulary
 
 EPSILON = 1e-6
 _ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "silu"}

@@ -13,8 +13,8 @@ from headway.config.model import ModelConfig
 from headway.data.tokenizer import Tokenizer
 from headway.errors import BundleError
 from headway.interop.checkpoints.values import model_config
-from headway.interop.marian.vocabulary import Vocabulary
 from headway.interop.pickled import as_float32
+from headway.interop.vocabulary import Vocabulary
 from headway.model.positional_encoding import sinusoid_table
 from headway.model.transformer import Transformer
 from headway.model.uninitialized import empty_model

@@ -4,6 +4,7 @@ from headway.interop.marian import import_marian
 import_marian("opus-mt-en-de", "en-de")
 """
 
-from headway.interop.marian.importing import Imported, import_marian
+from headway.interop.imported import Imported
+from headway.interop.marian.importing import import_marian
 
 __all__ = ["Imported", "import_marian"]

@@ -16,7 +16,8 @@ from headway.bundle import Bundle, set_model_tensors
 from headway.config.model import ModelConfig
 from headway.data.tokenizer import LEADING_TAG, START_ID, UNK_ID, Tokenizer
 from headway.errors import BundleError, ConfigError
-from headway.interop.marian.files import read_bytes, read_card, read_json, read_json_if_there
+from headway.interop.files import read_bytes, read_card, read_json, read_json_if_there
+from headway.interop.imported import ReadModel
 from headway.interop.marian.hugging_face_settings import Settings, architecture_of, decoding_of
 from headway.interop.marian.hugging_face_weights import (
     OUTPUT,
@@ -29,9 +30,8 @@ from headway.interop.marian.hugging_face_weights import (
     layer_names,
     read_weights,
 )
-from headway.interop.marian.read_model import ReadModel
 from headway.interop.marian.recognition import MarianFolder
-from headway.interop.marian.vocabulary import Vocabulary, ids_of
+from headway.interop.vocabulary import Vocabulary, ids_of
 from headway.model.uninitialized import empty_model
 
 _SAME_MODEL = "Give files that belong to one model."

@@ -27,7 +27,7 @@ from headway.interop.marian.hugging_face_weights import (
     TARGET,
     layer_names,
 )
-from headway.interop.marian.vocabulary import START_OF_THE_FILE
+from headway.interop.vocabulary import START_OF_THE_FILE
 from headway.json_text import to_json
 from headway.runtime.mapped_tensors import safetensors_parts
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from torch import Tensor
 
 from headway.errors import BundleError
-from headway.interop.marian.files import COPY_AGAIN
+from headway.interop.files import COPY_AGAIN
 from headway.interop.pickled import as_float32, read_pickle
 from headway.model.positional_encoding import sinusoid_table
 from headway.runtime.mapped_tensors import MappedTensors, map_file

@@ -1,33 +1,19 @@
 """Read a folder with a Marian model and write it as a bundle."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headway.bundle import Bundle, save_bundle
+from headway.bundle import Bundle
 from headway.bundle_folder import check_place
 from headway.decoding.tags import listed
 from headway.errors import BundleError, shown
-from headway.home import expanded
+from headway.interop.imported import Imported, ReadModel, write_imported
 from headway.interop.marian.hugging_face import read_hugging_face
 from headway.interop.marian.original import read_original
-from headway.interop.marian.read_model import ReadModel
 from headway.interop.marian.recognition import Kind, MarianFolder, recognize
 from headway.interop.marian.student import read_student
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """The written bundle."""
-
-    folder: Path
-    kind: Kind
-    """The kind of the folder that was read."""
-    bundle: Bundle
-    notes: list[str]
-    """Notes on the files, one sentence each."""
-
 
 READERS: dict[Kind, Callable[[MarianFolder], ReadModel]] = {
     "hugging-face": read_hugging_face,
@@ -55,29 +41,29 @@ def import_marian(
     check_place(out)  # before the work
     folder = recognize(path)
     read = READERS[folder.kind](folder)
-    bundle = replace(
-        read.bundle,
-        source_language=source_language or read.bundle.source_language,
-        target_language=target_language or read.bundle.target_language,
-        record=_with_tag(read.bundle, tag),
+    bundle = replace(read.bundle, record=_with_tag(read.bundle, tag))
+    return write_imported(
+        ReadModel(bundle, [*read.notes, *_about_tags(bundle)]),
+        folder.kind,
+        out,
+        source_language=source_language,
+        target_language=target_language,
     )
-    save_bundle(out, bundle)
-    notes = [*read.notes, *_about_tags(bundle)]
-    return Imported(expanded(out).resolve(), folder.kind, bundle, notes)
 
 
 def _with_tag(bundle: Bundle, tag: str) -> dict[str, Any]:
     """Return the record of a bundle with the tag for its texts; BundleError if it lacks the tag."""
     if not tag:
         return bundle.record
-    tags = bundle.record["imported"].get("tags", [])
+    imported = bundle.record.get("imported", {})
+    tags = imported.get("tags", [])
     if tag not in tags:
         has = listed(tags) if tags else "none, and needs none"
         raise BundleError(
             f"The tag is {shown(tag)}, but the tags of the model are: {has}.",
             "Give one of these, with its angle brackets, or leave --tag out.",
         )
-    return bundle.record | {"imported": bundle.record["imported"] | {"tag": tag}}
+    return bundle.record | {"imported": imported | {"tag": tag}}
 
 
 def _about_tags(bundle: Bundle) -> list[str]:

@@ -17,13 +17,13 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
 from headway.data.tokenizer import LEADING_TAG, START_ID, kind_of_model, table_of
 from headway.errors import BundleError, ConfigError, TokenizerError, shown
-from headway.interop.marian.files import COPY_AGAIN, read_bytes, read_card
+from headway.interop.files import COPY_AGAIN, read_bytes, read_card
+from headway.interop.imported import ReadModel
 from headway.interop.marian.model_settings import ORIGINAL, SETTINGS, check_settings, parse_settings
 from headway.interop.marian.npz_file import NpzFile
-from headway.interop.marian.read_model import ReadModel
 from headway.interop.marian.recognition import MarianFolder
 from headway.interop.marian.student import EPSILON, OUTPUT_BIAS, weight_names
-from headway.interop.marian.vocabulary import Vocabulary
+from headway.interop.vocabulary import Vocabulary
 from headway.model.uninitialized import empty_model
 
 _OUTPUT = "decoder_ff_logit_out_W"

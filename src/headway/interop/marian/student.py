@@ -14,8 +14,9 @@ from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
 from headway.data.tokenizer import PAD_ID, START_ID
 from headway.errors import BundleError
+from headway.interop.files import read_bytes
+from headway.interop.imported import ReadModel
 from headway.interop.marian.binary import TABLES, BinaryFile
-from headway.interop.marian.files import read_bytes
 from headway.interop.marian.lexical_shortlist import read_shortlist
 from headway.interop.marian.model_settings import (
     SETTINGS,
@@ -24,9 +25,8 @@ from headway.interop.marian.model_settings import (
     parse_settings,
 )
 from headway.interop.marian.pieces import Renumbered, read_pieces
-from headway.interop.marian.read_model import ReadModel
 from headway.interop.marian.recognition import MarianFolder
-from headway.interop.marian.vocabulary import NEVER
+from headway.interop.vocabulary import NEVER
 from headway.model.uninitialized import empty_model
 
 EPSILON = 1e-9

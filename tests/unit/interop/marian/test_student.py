@@ -206,3 +206,9 @@ def test_a_file_of_another_kind_under_the_name_of_weights(
     (folder / "model.xxyy.bin").write_bytes(struct.pack("<2Q", 0x04034B50, 7) + bytes(300))
     with pytest.raises(BundleError, match=r"begins with 67324752; a \.bin file of Marian begins"):
         read_student(recognize(folder))
+
+
+def test_a_student_has_no_tags(make_student: Make, tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"tags of the model are: none, and needs none"):
+        import_marian(make_student().write(tmp_path / "files"), tmp_path / "out", tag=">>deu<<")
+    assert not (tmp_path / "out").exists()

@@ -10,7 +10,7 @@ from torch import Tensor
 from headway.data.renumbered import renumbered
 from headway.data.tokenizer import END_ID, PAD_ID, SPECIAL_PIECES, START_ID, UNK_ID, Tokenizer
 from headway.errors import BundleError, TokenizerError, shown
-from headway.interop.marian.files import COPY_AGAIN
+from headway.interop.files import COPY_AGAIN
 
 NEVER = -100.0
 """The bias of a token that the file does not have, such as <s>: e^-100 is nothing beside other
