@@ -79,6 +79,20 @@ Change = Callable[[Transformer], object]
 
 
 @dataclass(frozen=True, slots=True)
+class OwnParts:
+    """A change by the code of a bundle, which has run."""
+
+    code: bytes
+    """The content of the file parts.py."""
+    change: Change
+    """The function of this name in it."""
+
+    def __call__(self, model: Transformer) -> object:
+        """Put the parts into a model."""
+        return self.change(model)
+
+
+@dataclass(frozen=True, slots=True)
 class Bundle:
     """A model with everything that it needs to translate text."""
 
@@ -226,27 +240,26 @@ def load_mapped_bundle(
     return bundle_of(saved, "cpu", change, copy=False), saved.mapped
 
 
-def change_of(saved: SavedBundle, *, trust_code: bool) -> Change | None:
-    """Return the function `change` of the bundle's own code; None for a bundle without code.
+def change_of(saved: SavedBundle, *, trust_code: bool) -> OwnParts | None:
+    """Return the change by the bundle's own code; None for a bundle that needs no code.
 
     Raises BundleError if the code is needed and not trusted; then none of it has run.
     """
     if not (saved.code and saved.changed):
         return None
-    if trust_code:
-        return change_in(saved.code, saved.folder / CODE)
-    raise BundleError(
-        f"The model needs the code in {saved.folder / CODE}, which was not run.",
-        "Read that file. If you trust it, load with trust_code=True, or add --trust-code where a "
-        "command has it.",
-    )
+    return change_in(saved.code, saved.folder / CODE, trust_code=trust_code)
 
 
-def change_in(code: bytes, path: Path) -> Change:
-    """Run the code of a file, and return its function `change`.
+def change_in(code: bytes, path: Path, *, trust_code: bool) -> OwnParts:
+    """Run the code of a file, and return the change by its function `change`.
 
-    Raises BundleError if the code fails or has no such function.
+    Raises BundleError if the code is not trusted, fails or has no such function.
     """
+    if not trust_code:
+        raise BundleError(
+            f"The model needs the code in {path}, which was not run.",
+            "Read that file. If you trust it, add --trust-code; in Python, trust_code=True.",
+        )
     module = ModuleType(f"headway_parts_{hashlib.sha256(code).hexdigest()[:16]}")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module  # dataclasses look up the module of their class
@@ -263,7 +276,7 @@ def change_in(code: bytes, path: Path) -> Change:
             f"{path} has no function `change`.",
             "It takes the model and puts its parts into it, as for `headway.train`.",
         )
-    return change
+    return OwnParts(code, change)
 
 
 def model_tensors(model: nn.Module) -> dict[str, Tensor]:

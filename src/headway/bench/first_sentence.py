@@ -51,15 +51,22 @@ class FirstSentence:
 
 
 def measure_first_sentence(
-    bundle: Path, exported: Path | None, text: Text, beam_size: int, rounds: int
+    bundle: Path,
+    exported: Path | None,
+    text: Text,
+    beam_size: int,
+    rounds: int,
+    trust_code: bool = False,
 ) -> FirstSentence:
     """Let new processes translate the first sentence, in turns.
 
-    exported: the bundle in int8 for CTranslate2; None without a peer.
+    exported: the bundle in int8 for CTranslate2; None without a peer. trust_code: run the code that
+    the bundle may have.
     """
     sentence = text.sentences[0]
     ours = [sys.executable, "-m", "headway", "translate", str(bundle), "--text", sentence]
     ours += ["--beam", str(beam_size), "--quiet", "--device", "cpu"]
+    ours += ["--trust-code"] if trust_code else []
     if text.length is not None:
         ours += ["--min-length", str(text.length), "--max-length", str(text.length)]
     with tempfile.TemporaryDirectory() as kept:

@@ -28,11 +28,11 @@ _Found = dict[int, list[Hypothesis]]
 
 
 def prepare_ours(
-    bundle: str, precision: PrecisionName, text: Text, threads: int = 1
+    bundle: str, precision: PrecisionName, text: Text, trust_code: bool = False, threads: int = 1
 ) -> Callable[[Job], Outcome]:
     """Load a bundle for the CPU, and prepare weights for int8 and bfloat16."""
     torch.set_num_threads(threads)
-    translator = load(bundle, "cpu", precision=precision)
+    translator = load(bundle, "cpu", precision=precision, trust_code=trust_code)
 
     def work(job: Job) -> Outcome:
         torch.set_num_threads(job.threads)

@@ -71,6 +71,7 @@ def compare_translation(
     busy: bool = False,
     first: bool = False,
     tokenize: str = "13a",
+    trust_code: bool = False,
     say: Say = lambda text: None,
 ) -> TranslationComparison:
     """Measure a bundle and the peers, so far only `ctranslate2`, in turns.
@@ -82,13 +83,13 @@ def compare_translation(
     a time; among the others each side takes its best for a file. refill: also measure batches
     without refill. busy: also measure every cell beside a process that keeps one core busy. first:
     also time new processes that translate one sentence. tokenize: tokenization of sacreBLEU, for
-    BLEU. say: called with the next measurement.
+    BLEU. trust_code: run the code that the bundle may have. say: called with the next measurement.
 
     Raises ConfigError for an unknown name, MissingExtraError for a peer that is not installed.
     """
     _check_names(peers, precisions, peer_precisions, batches, tokenize)
     beams = {search: beam_size_of(search) for search in dict.fromkeys(searches)}
-    bundle, material = _bundle_and_material(model, size, source, reference, sentences)
+    bundle, material = _bundle_and_material(model, size, source, reference, sentences, trust_code)
     cores = num_cores() if cores is None else cores
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -103,7 +104,7 @@ def compare_translation(
             _export(bundle, folder)
             entrants += _peer_entrants(peer_precisions or ctranslate2.PRECISIONS, cores)
         installed = automatic_precision(bundle.model)
-        field = Field(stack, path, folder, material.text)
+        field = Field(stack, path, folder, material.text, trust_code)
         notes += field.start(entrants, needed=["float32", *precisions], say=say)
         if installed not in chosen:
             notes.append(f"As installed, in {installed}, is not measured: --precision left it out.")
@@ -120,7 +121,9 @@ def compare_translation(
             say("the first sentence of new processes")
             exported = folder / "int8" if peers else None
             beam_size = bundle.decoding.beam_size
-            seconds = measure_first_sentence(path, exported, material.text, beam_size, rounds)
+            seconds = measure_first_sentence(
+                path, exported, material.text, beam_size, rounds, trust_code
+            )
     if material.blank:
         notes.append(f"{material.blank} blank lines were left out.")
     if size is not None:
@@ -148,6 +151,7 @@ def _bundle_and_material(
     source: str | Path | None,
     reference: str | Path | None,
     sentences: int | None,
+    trust_code: bool,
 ) -> tuple[Bundle, Material]:
     """Read the bundle and its sentences, or make a bundle of a size."""
     if (model is None) == (size is None):
@@ -156,7 +160,7 @@ def _bundle_and_material(
             f"There is {given}.", "Give a model, or a size for a model with random weights."
         )
     if size is None:
-        bundle = load_bundle(str(model))
+        bundle = load_bundle(str(model), trust_code=trust_code)
         return bundle, read_material(bundle, source, reference, sentences)
     if reference is not None:
         raise ConfigError(
@@ -170,13 +174,19 @@ class Field:
     """The competing processes, and how to start another one."""
 
     def __init__(
-        self, stack: contextlib.ExitStack, bundle: Path, exported: Path, text: Text
+        self,
+        stack: contextlib.ExitStack,
+        bundle: Path,
+        exported: Path,
+        text: Text,
+        trust_code: bool = False,
     ) -> None:
         """Keep the arguments of the processes; they end with the stack."""
         self.stack = stack
         self.bundle = bundle
         self.exported = exported
         self.text = text
+        self.trust_code = trust_code
         self.processes: dict[Entrant, Contestant] = {}
 
     def start(self, entrants: Sequence[Entrant], needed: Sequence[str], say: Say) -> list[str]:
@@ -199,7 +209,12 @@ class Field:
         """Start one process."""
         if entrant.side == OURS:
             return Contestant(
-                prepare_ours, str(self.bundle), entrant.precision, self.text, warm_up=0
+                prepare_ours,
+                str(self.bundle),
+                entrant.precision,
+                self.text,
+                self.trust_code,
+                warm_up=0,
             )
         folder = str(self.exported / entrant.precision)
         return Contestant(

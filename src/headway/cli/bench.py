@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.guesses import Command, Commands
-from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
+from headway.cli.options import AsJson, Debug, Device, Quiet, TrustCode, print_json
 from headway.cli.remarks import remark_on_weights
 
 bench = typer.Typer(
@@ -156,6 +156,7 @@ def translate(
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Translate text: target tokens a second and time of a sentence, ours and a peer's."""
     from headway.bench.translating import compare_translation
@@ -177,6 +178,7 @@ def translate(
         busy=busy,
         first=first,
         tokenize=tokenize,
+        trust_code=trust_code,
         say=_say if sys.stderr.isatty() and not quiet else lambda text: None,
     )
     if as_json:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headway.cli.how_to_clean import how_to_clean
-from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
+from headway.cli.options import AsJson, Debug, Device, Quiet, TrustCode, print_json
 from headway.cli.run_options import (
     Config,
     Preset,
@@ -45,6 +45,7 @@ def check(
     quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Look at the text of a run, and estimate its time and memory.
 
@@ -77,7 +78,7 @@ def check(
         print("\n".join(how_to_clean(findings, corpora, files)), flush=True)
 
     configured = load_run_config(config, chosen)
-    result = check_run(configured, device, reporter, tell)
+    result = check_run(configured, device, reporter, tell, trust_code=trust_code)
     if as_json:
         print_json(result.as_dict())
     else:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
+from headway.cli.options import AsJson, Debug, Model, Quiet, TrustCode, print_json
 from headway.cli.remarks import remark_on_weights
 from headway.cli.tags import remark_on_tags
 
@@ -18,6 +18,7 @@ def drafts(
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Count which tokens follow others in parallel text, and put the counts into the model.
 
@@ -33,7 +34,7 @@ def drafts(
 
     refuse_address(model, "Counts are")
     folder = find_bundle(remark_on_weights(model, quiet))
-    bundle = load_bundle(folder)
+    bundle = load_bundle(folder, trust_code=trust_code)
     check_place(folder)  # before the work
     started = time.perf_counter()
     pairs = [(pair.source, pair.target) for pair in iterate_parallel(source, target)]

@@ -2,13 +2,16 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headway.cli.options import AsJson, Debug, Model, Quiet, print_json
+from headway.cli.options import AsJson, Debug, Model, Quiet, TrustCode, print_json
 from headway.cli.remarks import remark_on_weights
 from headway.counted import counted
+
+if TYPE_CHECKING:
+    from headway.bundle import Bundle
 
 
 def export(
@@ -41,42 +44,47 @@ def export(
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
+    trust_code: TrustCode = False,
 ) -> None:
     """Write a model in the form of another framework, after checking that both agree."""
-    from headway.errors import ConfigError, suggest
+    from headway.bundle import load_bundle
 
+    _check(to, quantization, sample)
+    bundle = load_bundle(remark_on_weights(model, quiet), trust_code=trust_code)
     if to in ("ctranslate2", "argos"):
-        remark_on_weights(model, quiet)
-        result, text = _to_ctranslate2(model, out, quantization or "none", sample, to=to)
-    elif to not in ("firefox", "keras", "marian"):
-        forms = ["argos", "ctranslate2", "firefox", "keras", "marian"]
-        raise ConfigError(f"There is no export to '{to}'.", suggest(to, forms))
-    elif quantization:
-        raise ConfigError("--quantization is for --to ctranslate2 and argos only.", "Leave it out.")
+        result, text = _to_ctranslate2(bundle, out, quantization or "none", sample, to=to)
     elif to == "firefox":
-        remark_on_weights(model, quiet)
-        result, text = _to_firefox(model, out, sample)
+        result, text = _to_firefox(bundle, out, sample)
     elif to == "marian":
-        remark_on_weights(model, quiet)
-        result, text = _to_marian(model, out, sample)
-    elif sample:
-        raise ConfigError("--sample is not for --to keras.", "Leave it out.")
+        result, text = _to_marian(bundle, out, sample)
     else:
-        remark_on_weights(model, quiet)
-        result, text = _to_keras(model, out)
+        result, text = _to_keras(bundle, out)
     if as_json:
         print_json(result)
     elif not quiet:
         print(text)
 
 
-def _to_keras(model: Path, out: Path) -> tuple[dict[str, str | int | float], str]:
+def _check(to: str, quantization: str | None, sample: Path | None) -> None:
+    """Raise ConfigError for an unknown form, and for options that it does not have."""
+    from headway.errors import ConfigError, suggest
+
+    forms = ["argos", "ctranslate2", "firefox", "keras", "marian"]
+    if to not in forms:
+        raise ConfigError(f"There is no export to '{to}'.", suggest(to, forms))
+    if quantization and to not in ("ctranslate2", "argos"):
+        raise ConfigError("--quantization is for --to ctranslate2 and argos only.", "Leave it out.")
+    if sample and to == "keras":
+        raise ConfigError("--sample is not for --to keras.", "Leave it out.")
+
+
+def _to_keras(bundle: "Bundle", out: Path) -> tuple[dict[str, str | int | float], str]:
     """Export; return the result as JSON and as text."""
     # The file is the same for every back end, and this one is always installed.
     os.environ.setdefault("KERAS_BACKEND", "torch")
     from headway.interop.keras.export import export as write
 
-    result = write(model, out)
+    result = write(bundle, out)
     return (
         {"folder": str(result.folder), "largest_difference": result.largest_difference},
         f"Wrote {result.folder}; logits differ by {result.largest_difference:.2g} at most.",
@@ -84,7 +92,7 @@ def _to_keras(model: Path, out: Path) -> tuple[dict[str, str | int | float], str
 
 
 def _to_firefox(
-    model: Path, out: Path, sample: Path | None
+    bundle: "Bundle", out: Path, sample: Path | None
 ) -> tuple[dict[str, str | int | float], str]:
     """Export; return the result as JSON and as text."""
     from dataclasses import asdict
@@ -92,7 +100,7 @@ def _to_firefox(
     from headway.data.lines import read_lines
     from headway.interop.marian.firefox import export as write
 
-    result = write(model, out, [] if sample is None else list(read_lines(sample)))
+    result = write(bundle, out, [] if sample is None else list(read_lines(sample)))
     kind = "sentence" if sample else "random sentence"
     return asdict(result) | {"folder": str(result.folder)}, (
         f"Wrote {result.folder}; weights rounded to 8 bits change {result.changed} of the greedy "
@@ -101,7 +109,7 @@ def _to_firefox(
 
 
 def _to_marian(
-    model: Path, out: Path, sample: Path | None
+    bundle: "Bundle", out: Path, sample: Path | None
 ) -> tuple[dict[str, str | int | float], str]:
     """Export; return the result as JSON and as text."""
     from dataclasses import asdict
@@ -109,7 +117,7 @@ def _to_marian(
     from headway.data.lines import read_lines
     from headway.interop.marian.hugging_face_export import export as write
 
-    result = write(model, out, [] if sample is None else list(read_lines(sample)))
+    result = write(bundle, out, [] if sample is None else list(read_lines(sample)))
     return asdict(result) | {"folder": str(result.folder)}, (
         f"Wrote {result.folder}; README.md there says how to run it.\n"
         f"In float64 the logits of {counted(result.sentences, 'sentence')} differ by "
@@ -118,7 +126,7 @@ def _to_marian(
 
 
 def _to_ctranslate2(
-    model: Path, out: Path, quantization: str, sample: Path | None, *, to: str
+    bundle: "Bundle", out: Path, quantization: str, sample: Path | None, *, to: str
 ) -> tuple[dict[str, str | int | float], str]:
     """Export, as a package of Argos Translate if `to` says so; return the result as JSON and text.
 
@@ -131,7 +139,7 @@ def _to_ctranslate2(
 
     write = argos.export if to == "argos" else ctranslate2.export
     texts = [] if sample is None else list(read_lines(sample))
-    result = write(model, out, quantization, texts)
+    result = write(bundle, out, quantization, texts)
     lines = [
         f"Wrote {result.folder}; README.md {'in it' if to == 'argos' else 'there'} says how to run "
         "it.",

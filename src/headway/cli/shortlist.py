@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headway.cli.options import AsJson, Debug, Device, Model, Quiet, print_json
+from headway.cli.options import AsJson, Debug, Device, Model, Quiet, TrustCode, print_json
 from headway.cli.remarks import remark_on_weights
 from headway.cli.run_options import ValidSource, ValidTarget
 from headway.cli.tags import remark_on_tags
@@ -47,6 +47,7 @@ def shortlist(
     quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Learn a shortlist from parallel text, put it into the model, and report its cost.
 
@@ -68,7 +69,7 @@ def shortlist(
     if wanted:
         refuse_address(model, "A shortlist is")
     folder = find_bundle(remark_on_weights(model, quiet))
-    bundle = load_bundle(folder)
+    bundle = load_bundle(folder, trust_code=trust_code)
     values: dict[str, Any] = {"bundle": str(folder)}
     if source is not None and target is not None:
         numbers = {

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headway.cli.options import AsJson, Debug, Device, Quiet, print_json
+from headway.cli.options import AsJson, Debug, Device, Quiet, TrustCode, print_json
 from headway.cli.run_folders import named_folder
 from headway.cli.run_options import (
     Config,
@@ -55,6 +55,7 @@ def train(
     quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
+    trust_code: TrustCode = False,
 ) -> None:
     """Train a model from aligned text files.
 
@@ -86,11 +87,20 @@ def train(
     wanted = not continues or (overrides and config is not None and config.exists())
     chosen = load_run_config(config, overrides) if wanted else None
     if seeds:
-        _train_seeds(chosen, folder, seeds, resume=resume, device=device, quiet=quiet, json=as_json)
+        how = {"resume": resume, "device": device, "trust_code": trust_code}
+        _train_seeds(chosen, folder, seeds, how, quiet=quiet, json=as_json)
         return
     budget = None if minutes is None else Budget(minutes, began)
     reporter = Reporter(silent)
-    result = run(chosen, folder, resume=resume, device=device, reporter=reporter, minutes=budget)
+    result = run(
+        chosen,
+        folder,
+        resume=resume,
+        device=device,
+        reporter=reporter,
+        minutes=budget,
+        trust_code=trust_code,
+    )
     if is_leader():  # process 0 prints for all
         took = _in_minutes(time.monotonic() - began, minutes)
         _tell(result, took, as_json=as_json, quiet=quiet)
@@ -128,20 +138,22 @@ def _train_seeds(
     config: "RunConfig | None",
     out: Path,
     seeds: int,
+    how: dict[str, Any],
     *,
-    resume: bool,
-    device: str,
     quiet: bool,
     json: bool,
 ) -> None:
-    """Train several runs; print their results, or the command that continues them."""
+    """Train several runs; print their results, or the command that continues them.
+
+    how: arguments of `headway.training.seeds.train_seeds`.
+    """
     from headway.training.reporting import Reporter
     from headway.training.seeds import table, train_seeds
 
     make = functools.partial(Reporter, quiet or json)
     again = f"Go on with: headway train --out {quote(str(out))} --seeds {seeds} --resume"
     with if_stopped(f"Stopped. {again}", instead=True):
-        summary = train_seeds(config, out, seeds, resume=resume, device=device, make_reporter=make)
+        summary = train_seeds(config, out, seeds, make_reporter=make, **how)
     if summary is None:
         typer.echo(f"Stopped and saved. {again}", err=True)
         raise typer.Exit(1)

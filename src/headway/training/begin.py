@@ -53,6 +53,8 @@ class RunContext:
     """Puts a user's own parts into the new model."""
     budget: Budget | None = None
     """How long a new run may take."""
+    trust_code: bool = False
+    """Run the code of the model that the run starts from."""
 
     def hardware(self, shard: bool) -> str:
         """Describe the hardware and processes on which equal computations give equal bits."""
@@ -62,7 +64,15 @@ class RunContext:
 
     def shares_generators(self, config: RunConfig) -> bool:
         """Return True if the training draws from PyTorch's generators, which the process shares."""
-        return self.device.type != "cpu" or self.change is not None or config.training.compile
+        own_parts = self.change is not None or self.trust_code
+        return self.device.type != "cpu" or own_parts or config.training.compile
+
+    def with_parts(self, start: "Start | None") -> "RunContext":
+        """Return the context with the change by the code of the model that the run starts from."""
+        if self.change is not None:
+            return self
+        change = start.change if start else self.folder.change(trust_code=self.trust_code)
+        return replace(self, change=change)
 
     def say(self, sentences: Iterable[str]) -> None:
         """Print sentences, one a line."""
@@ -77,6 +87,8 @@ class BegunRun:
     config: RunConfig
     trainer: Trainer
     texts: Texts
+    change: Change | None
+    """Puts parts that are not Headway's own into the model."""
 
 
 def was_restarted(folder: RunFolder, world: World) -> bool:
@@ -132,9 +144,12 @@ def _lead(
     """Prepare the run, and begin or continue its folder."""
     folder = context.folder
     config = _continued(config, folder, stack) if resume else _new(config, context)
-    check_shard(config.training, context.world, changed=context.change is not None)
     stack.enter_context(training_here(shared=context.shares_generators(config)))
-    start = None if folder.checkpoint.exists() else open_start(config, context.change)
+    start = None
+    if not folder.checkpoint.exists():
+        start = open_start(config, context.change, trust_code=context.trust_code)
+    context = context.with_parts(start)
+    check_shard(config.training, context.world, changed=context.change is not None)
     config = start.config if start else config
     config = config if resume else with_languages(config)
     check_settings(config, context.device)  # before hours of cutting text into pieces
@@ -163,7 +178,7 @@ def _lead(
     trainer.progress.hardware = context.hardware(config.training.shard)
     if start:
         trainer.save()  # from here on the model that it starts from is not needed
-    return BegunRun(config, trainer, texts)
+    return BegunRun(config, trainer, texts, context.change)
 
 
 def _write_folder(
@@ -197,6 +212,7 @@ def _follow(config: RunConfig | None, context: RunContext) -> BegunRun:
     """Prepare what process 0 has begun, and write nothing."""
     folder = context.folder
     config = folder.resume(config)  # with the decisions of a model that the run starts from
+    context = context.with_parts(None)
     tokenizers = folder.read_tokenizers()
     if tokenizers is None:
         raise RunError(
@@ -210,7 +226,7 @@ def _follow(config: RunConfig | None, context: RunContext) -> BegunRun:
     trainer = _build_trainer(config, prepared, text_findings(prepared, _compares(context)), context)
     if folder.checkpoint.exists():
         trainer.resume()
-    return BegunRun(config, trainer, texts)
+    return BegunRun(config, trainer, texts, context.change)
 
 
 def _prepare(
@@ -424,6 +440,8 @@ def _write_preparation(prepared: PreparedRun, folder: RunFolder, start: Start | 
             **({"started_from": start.origin} if start else {}),
         },
     )
+    if bundle.code:
+        folder.write_code(bundle.code)
     folder.write_tokenizers(bundle.source_tokenizer, bundle.target_tokenizer)
     folder.forget_metrics_after(-1)  # of an attempt that was killed before its first checkpoint
 

@@ -131,6 +131,8 @@ def check_run(
     device: str = "auto",
     reporter: Reporter = SILENT,
     tell: Tell = lambda found, corpora, error: None,
+    *,
+    trust_code: bool = False,
 ) -> RunCheck:
     """Read the text as training would, survey it, and try the model on a few batches.
 
@@ -138,12 +140,12 @@ def check_run(
     vocabulary can be made of the text, before the error is raised: the findings may explain it.
     A set size that the text does not give becomes `problem`; everything else is for the largest
     possible one. Nothing is written but the encoded text and tokenizers where `data.shards` keeps
-    them.
+    them. trust_code: run the code of the model that training starts from.
     Raises the errors of training about text and configuration; only validation text may be missing.
     Training may end earlier than estimated, if patience ends it.
     """
     torch_device = torch.device(resolve_device(device))
-    start = open_start(config)
+    start = open_start(config, trust_code=trust_code)
     config = with_languages(start.config if start else config)
     check_settings(config, torch_device)
     texts = read_texts(config.data, needs_validation=False, reporter=reporter)
@@ -157,7 +159,14 @@ def check_run(
             _tell_findings(config, texts, tell, error)
             raise
     source, target = tokenizers.sides
-    prepared = prepare(config, texts, torch_device, tokenizers=(source, target), reporter=reporter)
+    prepared = prepare(
+        config,
+        texts,
+        torch_device,
+        tokenizers=(source, target),
+        change=start.change if start else None,
+        reporter=reporter,
+    )
     training, encoded, stream = config.training, prepared.encoded, prepared.stream
     steps = stream.steps(training.max_steps, training.max_epochs)
     # Before the text is surveyed, which takes memory that training does not take.

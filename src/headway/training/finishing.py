@@ -57,7 +57,7 @@ def weigh(run: BegunRun, context: RunContext) -> Weighed:
         bundle = unfilled(bundle, context.device)  # the other processes and their shares are gone
     value, steps, result = _average(bundle, run, context)
     best_value = progress.best_score
-    best = None if best_value is None else _saved_best(run.config, context)
+    best = None if best_value is None else _saved_best(run, context)
     is_better = best is not None and best_value is not None and value > best_value
     validation = {AVERAGED: figures(result)}
     if best is not None:
@@ -108,10 +108,10 @@ def fewer_and_fewer(steps: Sequence[int]) -> Iterator[Sequence[int]]:
         yield steps[-count:]
 
 
-def _saved_best(config: RunConfig, context: RunContext) -> Bundle | None:
-    source, target = config.data.languages  # perhaps corrected since the weights were saved
+def _saved_best(run: BegunRun, context: RunContext) -> Bundle | None:
+    source, target = run.config.data.languages  # perhaps corrected since the weights were saved
     try:
-        best = load_bundle(context.folder.best, context.device, context.change)
+        best = load_bundle(context.folder.best, context.device, run.change)
         return replace(best, source_language=source, target_language=target)
     except BundleError as error:  # which is no reason to lose the trained weights
         context.reporter.say(f"The best weights are not compared: {error.message}")

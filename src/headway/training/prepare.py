@@ -5,12 +5,12 @@ them. Each process of a run (`begin.py`) and `headway check` (`check.py`) prepar
 """
 
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
-from headway.bundle import Bundle, Change, apply_change
+from headway.bundle import Bundle, Change, OwnParts, apply_change
 from headway.config.run import RunConfig
 from headway.data.tokenizer import Tokenizer
 from headway.decoding.stepwise_check import find_stepwise_mismatch
@@ -84,6 +84,7 @@ def prepare(
     bundle = build_bundle(config, *tokenizers, model_device, shared=change is not None)
     if change:
         remarks = [*remarks, *_changed(bundle, change, model_device)]
+        bundle = replace(bundle, code=change.code if isinstance(change, OwnParts) else b"")
     precision = choose_precision(config.training.precision, device)
     return PreparedRun(config, texts, encoded, stream, bundle, precision, remarks)
 

@@ -63,6 +63,7 @@ def train(
     device: str = "auto",
     reporter: Reporter | None = None,
     minutes: float | Budget | None = None,
+    trust_code: bool = False,
 ) -> RunResult:
     """Train as configured and write everything into the folder `out`.
 
@@ -72,9 +73,10 @@ def train(
     (with `training.compile` nearly so); then the configuration may be None. minutes: approximate
     time of the whole run, scores included. Steps, warm-up, schedule and intervals are then chosen
     by the measured speed instead of the configuration; a Budget also holds the beginning of the
-    time. The run's config.toml holds the choice, and repeats the same run. Raises ConfigError,
-    DataError or RunError before the first step if the run could not succeed; a new run then leaves
-    no folder behind.
+    time. The run's config.toml holds the choice, and repeats the same run. trust_code: run the code
+    of the model that the run starts from, for its parts that are not Headway's own. Raises
+    ConfigError, DataError or RunError before the first step if the run could not succeed; a new run
+    then leaves no folder behind.
     """
     remedy = "Give a RunConfig; headway.load_run_config reads one from a file."
     require_type("config", config, (RunConfig, type(None)), remedy)
@@ -88,8 +90,9 @@ def train(
         with joined(process_device) as world:
             resume = resume or was_restarted(folder, world)
             reporter = reporter or Reporter(quiet=not world.leads)
+            budget = None if resume else budget
             context = RunContext(
-                folder, process_device, world, reporter, change, None if resume else budget
+                folder, process_device, world, reporter, change, budget, trust_code
             )
             again = _again(folder)
             with if_stopped(lambda: _how_to_begin_again(folder)):

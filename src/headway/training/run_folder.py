@@ -9,6 +9,7 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+from headway.bundle import OwnParts, change_in
 from headway.bundle_folder import check_place, settle, strangers
 from headway.config.run import RunConfig, dump_run_config, load_run_config
 from headway.config.training import TrainingConfig
@@ -20,7 +21,7 @@ from headway.home import expanded
 from headway.json_text import to_json
 from headway.runtime.atomic_files import PARTIAL, write_atomically, writing
 from headway.runtime.locks import lock_file
-from headway.saved_bundle import AVERAGED, BEST, REPORT
+from headway.saved_bundle import AVERAGED, BEST, CODE, REPORT
 from headway.training.languages import are_read_alike, with_begun_languages
 from headway.training.schedule import falls_to_end
 from headway.training.start_from import inherit
@@ -48,6 +49,7 @@ class RunFolder:
 
     config.toml        the resolved configuration
     source.model, target.model   the tokenizers
+    parts.py           code of the model that it started from, if that had some
     data.json          checksums of the text, reports of cleaning
     valid.source, valid.target   the validation text of data.hold_out, line by line
     encoded/           the text in pieces, while several processes train without data.shards
@@ -63,6 +65,7 @@ class RunFolder:
         """Name the folder; nothing is written yet."""
         self.path = expanded(path)
         self.config = self.path / "config.toml"
+        self.code = self.path / CODE
         self.data = self.path / "data.json"
         self.encoded = self.path / "encoded"
         self.metrics = self.path / "metrics.jsonl"
@@ -178,6 +181,16 @@ class RunFolder:
                 raise RunError(f"{source} is missing, though the run has a checkpoint.", _COPY)
             return None
         return Tokenizer.from_file(source), Tokenizer.from_file(target)
+
+    def write_code(self, code: bytes) -> None:
+        """Keep the code of the model that the run started from."""
+        self._write(self.code, code)
+
+    def change(self, *, trust_code: bool) -> OwnParts | None:
+        """Return the change by the kept code; None without code, BundleError without trust."""
+        if not self.code.exists():
+            return None
+        return change_in(self.code.read_bytes(), self.code, trust_code=trust_code)
 
     def check_whole(self) -> None:
         """Raise RunError if a part of the run is missing, or another file is in the way.

@@ -31,11 +31,13 @@ def train_seeds(
     resume: bool = False,
     device: str = "auto",
     make_reporter: Callable[[], Reporter] = Reporter,
+    trust_code: bool = False,
 ) -> dict[str, Any] | None:
     """Train `count` runs with consecutive seeds; return None if a signal stopped one of them.
 
     change: puts your own parts into each new model, as in `headway.train`. resume: continue the
     run that was stopped, and do not repeat finished ones; then the configuration may be None.
+    trust_code: as in `headway.train`.
     """
     if count < 2:
         raise ConfigError(f"{count} seed has no spread.", "Give --seeds 2 or more.")
@@ -57,7 +59,13 @@ def train_seeds(
         reporter = make_reporter()
         reporter.say(f"Seed {seed}, the last is {seeds[-1]}: {folder}")
         result = train(
-            seeded, folder, change=change, resume=begun, device=device, reporter=reporter
+            seeded,
+            folder,
+            change=change,
+            resume=begun,
+            device=device,
+            reporter=reporter,
+            trust_code=trust_code,
         )
         if not result.finished:
             return None

@@ -18,6 +18,7 @@ from headway.bundle import (
     Bundle,
     Change,
     bundle_of,
+    change_of,
     model_tensors,
 )
 from headway.config.data import OF_TRAINED_TOKENIZERS
@@ -58,6 +59,8 @@ class Start:
     """Sentences for the user."""
     direction: TrainedDirection | None = None
     """The direction of the model; None if the tag of the new text is new to it."""
+    change: Change | None = None
+    """Puts parts that are not Headway's own into the new model."""
 
     def completed(self, model: Transformer) -> tuple[dict[str, Tensor], list[str]]:
         """Return the weights for a model with the user's own parts, and sentences for the user.
@@ -82,15 +85,19 @@ class Start:
         return drawn | taken, messages
 
 
-def open_start(config: RunConfig, change: Change | None = None) -> Start | None:
+def open_start(
+    config: RunConfig, change: Change | None = None, *, trust_code: bool = False
+) -> Start | None:
     """Read the model that the configuration starts from; return None if it names none.
 
     change: puts the user's own parts into the new model; a trained model that has such parts is
-    read with it. Raises ConfigError if the configuration describes another model.
+    read with it. trust_code: without a change, run the code that the trained model has. Raises
+    ConfigError if the configuration describes another model.
     """
     if not config.training.start_from:
         return None
     saved = read_bundle(config.training.start_from)
+    change = change or change_of(saved, trust_code=trust_code)
     bundle = bundle_of(saved, change=change if saved.changed else None)
     address = hub_address(config.training.start_from)
     place = str(HubAddress(address.repository, saved.folder.name) if address else saved.folder)
@@ -113,6 +120,7 @@ def open_start(config: RunConfig, change: Change | None = None) -> Start | None:
             *_about_better(saved.folder, bundle.record),
         ],
         direction=_direction(bundle) if config.data.tag in bundle.tags else None,
+        change=change,
     )
 
 

@@ -254,8 +254,9 @@ def test_the_first_sentence_is_measured_with_the_model_of_the_comparison(
     bundle_path: Path, source: Path, pretended: type[Pretended], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def measure(
-        bundle: Path, exported: Path, text: Text, beam_size: int, rounds: int
+        bundle: Path, exported: Path, text: Text, beam_size: int, rounds: int, trust_code: bool
     ) -> FirstSentence:
+        assert not trust_code
         assert bundle == bundle_path
         assert (exported / "model.bin").is_file()
         assert text.sentences[0] == "the cat"

@@ -117,7 +117,7 @@ def _with_code(saved: SavedBundle, files: dict[str, Any], path: Path) -> dict[st
         raise BundleError(
             f"{path} cannot be read ({error.strerror}).", "Name a file of Python code."
         ) from None
-    bundle_of(saved, change=change_in(code, path))
+    bundle_of(saved, change=change_in(code, path, trust_code=True))
     checksums = json.loads(files[MANIFEST]) | {CODE: hashlib.sha256(code).hexdigest()}
     return files | {CODE: code, MANIFEST: json.dumps(checksums, indent=2).encode()}
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from headway.bundle import load_bundle, tokenizer_files
+from headway.bundle import Bundle, load_bundle, tokenizer_files
 from headway.errors import BundleError
 from headway.home import expanded
 from headway.interop.folder import new_folder
@@ -24,14 +24,14 @@ class KerasExport:
     """The largest difference between logits of the saved model and of the bundle."""
 
 
-def export(source: str | Path, folder: str | Path) -> KerasExport:
-    """Write `model.keras` and the tokenizer of a bundle into a new folder.
+def export(source: Bundle | str | Path, folder: str | Path) -> KerasExport:
+    """Write `model.keras` and the tokenizer of a bundle, or of the one in a folder, into a new one.
 
     The saved file is loaded again and compared with the bundle on sentences of random pieces, some
     of them padded. Raises BundleError, and writes nothing, if the logits differ by more than 1e-4
     or the folder has content.
     """
-    bundle = load_bundle(source)
+    bundle = source if isinstance(source, Bundle) else load_bundle(source)
     with new_folder(folder) as fresh:
         from_bundle(bundle).save(fresh / "model.keras")
         difference = largest_difference(bundle, keras.saving.load_model(fresh / "model.keras"))

@@ -82,15 +82,17 @@ class FirefoxExport:
     """Of these, how many have another translation."""
 
 
-def export(source: str | Path, folder: str | Path, texts: Sequence[str] = ()) -> FirefoxExport:
-    """Write a bundle with an SSRU as a student that Firefox's engines read.
+def export(
+    source: Bundle | str | Path, folder: str | Path, texts: Sequence[str] = ()
+) -> FirefoxExport:
+    """Write a bundle, or the bundle in a folder, with an SSRU as a student for Firefox's engines.
 
     texts: sentences to compare on; they also show how large the activations are, which decides how
     they are rounded. Without texts, sentences of random pieces do. The written files are read
     again, and must hold the bundle's numbers up to rounding. Raises ConfigError for a model that
     Marian does not compute.
     """
-    bundle = load_bundle(source)
+    bundle = source if isinstance(source, Bundle) else load_bundle(source)
     check_expressible(bundle)
     requests = _requests(bundle, texts)
     ours = _translate(bundle, requests)
