@@ -13,6 +13,7 @@ from headway.decoding.stepwise_check import find_stepwise_mismatch
 from headway.errors import ConfigError, suggest, warn
 from headway.kernels.dispatch import Precision
 from headway.model.customized import describe_customizations
+from headway.model.ssru import RecurrentDecoderLayer
 from headway.model.transformer import Transformer
 
 EngineName = Literal["auto", "packed", "reference"]
@@ -68,11 +69,10 @@ def automatic_precision(model: Transformer) -> Precision:
     """Return the precision that "auto" is for a packed engine of this model."""
     from headway.decoding.precision import DecoderSize, fastest
 
-    output = model.output_projection.weight
+    output, layers = model.output_projection.weight, model.decoder.layers
     d_ff, d_model = model.get_parameter("decoder.layers.0.feed_forward.w_1.weight").shape
-    return fastest(
-        output.device, DecoderSize(len(model.decoder.layers), d_model, d_ff, len(output))
-    )
+    recurrent = isinstance(layers[0], RecurrentDecoderLayer)
+    return fastest(output.device, DecoderSize(len(layers), d_model, d_ff, len(output), recurrent))
 
 
 def computed_by(engine: Engine) -> str:

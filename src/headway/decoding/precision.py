@@ -35,12 +35,15 @@ class DecoderSize(NamedTuple):
     d_model: int
     d_ff: int
     vocabulary: int
+    recurrent: bool = False
+    """An SSRU is in place of self-attention."""
 
     def products_of_layers(self) -> float:
         """Return the number of products from d_model to d_ff with the weights of all layers."""
-        # A step computes w_q, w_k, w_v and w_o of self-attention, w_q and w_o of cross-attention.
-        in_attention = 6 * self.d_model / self.d_ff
-        return self.num_layers * (in_attention + 2)
+        # A step computes w_q, w_k, w_v and w_o of self-attention, or w_x and w_f of an SSRU. Of
+        # cross-attention it computes w_q and w_o.
+        square = (2 if self.recurrent else 4) + 2
+        return self.num_layers * (square * self.d_model / self.d_ff + 2)
 
 
 def fastest(device: torch.device, size: DecoderSize) -> Precision:

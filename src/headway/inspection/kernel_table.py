@@ -11,7 +11,7 @@ import torch
 
 from headway.config.model import ModelConfig
 from headway.kernels import dispatch
-from headway.kernels.dispatch import Choice, Precision
+from headway.kernels.dispatch import By, Choice, Precision
 
 SENTENCES, LENGTH = 64, 32
 """The training batch that the table is for: some 2,000 pieces."""
@@ -62,6 +62,8 @@ def _training(config: ModelConfig, precision: str) -> Iterator[tuple[str, str, C
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bfloat16"):
         choice = dispatch.attention(x, x, x, d_k, d_v, config.attention_dropout)
         yield "attention and its gradient", "", choice
+    if config.decoder_past == "ssru":
+        yield "SSRU and its gradient", "", Choice(By.PYTORCH, "it computes as it is written")
     for part in _layer_parts(config):
         rows = torch.empty(count, part.inputs, dtype=dtype)
         grad = torch.empty(count, part.outputs, dtype=dtype)
@@ -93,9 +95,16 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
             else dispatch.pytorch_linear(precision, weights)
         )
         yield "projection", part.name, choices[part.name]
-    yield "attention, LayerNorm, shortlist and best tokens", "", backend
+    recurrent = config.decoder_past == "ssru"
+    others = "attention, SSRU, LayerNorm" if recurrent else "attention, LayerNorm"
+    yield f"{others}, shortlist and best tokens", "", backend
     if compiled:
-        for stack, parts in _STACKS.items():
+        past = "w_xf" if recurrent else "w_qkv"
+        stacks = {
+            "encoder layers": ("w_qkv", "w_o of the encoder", "w_1", "w_2", "memory"),
+            "decoder layers": (past, "w_q", "w_o", "w_1", "w_2"),
+        }
+        for stack, parts in stacks.items():  # the products that are in one call with the layers
             products_by = {choices[name].by for name in parts}
             choice = dispatch.whole_stack(
                 compiled=products_by.isdisjoint(_NOT_COMPILED),
@@ -115,11 +124,6 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
         )
 
 
-_STACKS = {
-    "encoder layers": ("w_qkv", "w_o of the encoder", "w_1", "w_2", "memory"),
-    "decoder layers": ("w_qkv", "w_q", "w_o", "w_1", "w_2"),
-}
-"""The products that are in one call with the layers."""
 _NOT_COMPILED = {dispatch.By.PYTORCH_BFLOAT16, dispatch.By.PYTORCH_INT8}
 """The implementations of products in the Numba backend that are no compiled kernels."""
 
@@ -146,6 +150,8 @@ def _packed_parts(config: ModelConfig) -> Iterator[_Part]:
     (d_k, d_v), heads, d_model = _head_widths(config), config.num_heads, config.d_model
     gated = config.activation.endswith("glu")
     yield _Part("w_qkv", heads * (2 * d_k + d_v), d_model)
+    if config.decoder_past == "ssru":
+        yield _Part("w_xf", 2 * d_model, d_model)
     yield _Part("w_q", heads * d_k, d_model)
     yield _Part("w_o", d_model, heads * d_v, sensitive=True)
     yield _Part("w_o of the encoder", d_model, heads * d_v)

@@ -2,14 +2,14 @@
 
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 import torch
 
 from headway.decoding import precision
-from headway.decoding.build_engine import build_engine
+from headway.decoding.build_engine import automatic_precision, build_engine
 from headway.decoding.precision import DecoderSize, fastest
 from headway.kernels import dispatch
 from headway.kernels.dispatch import Precision
@@ -130,6 +130,26 @@ def test_auto_is_what_was_measured(measured: list[DecoderSize], tiny: Transforme
     assert measured == [
         DecoderSize(len(tiny.decoder.layers), 14, 19, len(tiny.output_projection.weight))
     ]
+
+
+@pytest.mark.parametrize("past", ["self_attention", "ssru"])
+def test_the_products_of_a_step_are_those_of_the_engine(
+    past: str, build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = build(decoder_past=past, d_model=12, d_k=4, d_v=4)
+    sizes: list[DecoderSize] = []
+    monkeypatch.setattr(precision, "fastest", lambda device, size: sizes.append(size) or "float32")
+
+    assert automatic_precision(model) == "float32"
+
+    [size] = sizes
+    of_memory = "cross_attention.w_k.weight", "cross_attention.w_v.weight"  # not in a step
+    in_a_step = sum(
+        weight.numel()
+        for name, weight in model.decoder.layers.named_parameters()
+        if weight.dim() == 2 and not name.endswith(of_memory)
+    )
+    assert size.products_of_layers() * size.d_model * size.d_ff == pytest.approx(in_a_step)
 
 
 def test_where_float32_alone_is_worth_it_nothing_is_measured(

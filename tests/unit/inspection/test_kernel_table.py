@@ -88,15 +88,16 @@ def test_an_update_computes_what_the_table_says(
         assert by == named[OPERATIONS[name]], name
 
 
+@pytest.mark.parametrize("past", ["self_attention", "ssru"])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
 def test_the_packed_engine_has_the_products_that_the_table_says(
-    precision: Any, activation: str, config: ModelConfig, monkeypatch: pytest.MonkeyPatch
+    precision: Any, activation: str, past: str, config: ModelConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("numba")
     monkeypatch.setattr(dispatch, "INT8_WEIGHTS", 1600)  # w_qkv and others are above, w_q below
     monkeypatch.setattr(dispatch, "SMALL_WEIGHTS", 2000)
-    config = config.model_copy(update={"activation": activation})
+    config = config.replace({"activation": activation, "decoder_past": past})
     rows = [row for row in kernel_table(config) if row.phase == "decoding"]
     rows = [row for row in rows if row.precision == precision]
     named = {row.part: row.implementation for row in rows if row.part}
@@ -107,12 +108,15 @@ def test_the_packed_engine_has_the_products_that_the_table_says(
     )
 
     source, _ = engine.encoder.sublayers
-    past, memory, network = engine.decoder.sublayers
+    first, memory, network = engine.decoder.sublayers
     parts: dict[str, Any] = {
-        "w_qkv": past.w_qkv, "w_q": memory.w_q, "w_o": past.w_o, "w_1": network.w_1,  # pyright: ignore
+        "w_qkv": source.w_qkv, "w_q": memory.w_q, "w_o": memory.w_o, "w_1": network.w_1,  # pyright: ignore
         "w_2": network.w_2, "memory": engine.memory_projection,  # pyright: ignore
         "w_o of the encoder": source.w_o,  # pyright: ignore
     }  # fmt: skip
+    if past == "ssru":
+        parts["w_xf"] = first.w_xf  # pyright: ignore
+    assert named.keys() == {*parts, "output"}
     for part, product in parts.items():
         by = PRODUCTS.get(type(product).__name__)
         assert named[part] == by or (by is None and named[part].startswith("PyTorch")), part
