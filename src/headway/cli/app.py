@@ -12,6 +12,7 @@ import typer
 from headway.cli import (
     align,
     bench,
+    bulk,
     check,
     clean,
     demo,
@@ -70,6 +71,7 @@ for command in (
 ):
     app.command(command.__name__.replace("_", "-"), cls=Command)(command)
 app.add_typer(importing.importing, name="import")
+app.add_typer(bulk.bulk, name="bulk")
 app.add_typer(bench.bench, name="bench")
 
 _NOT_WRITTEN = {

@@ -50,8 +50,10 @@ class Glossary:
         self.targets = list(dict.fromkeys(targets.values()))
         # Among terms of equal length, those with a capital and those without a star come first.
         order = sorted(targets, key=lambda term: (-len(term.rstrip("*")), "*" in term, term))
-        self._entries = [_entry(term, targets[term]) for term in order]
+        self._searched = [_entry(term, targets[term]) for term in order]
         self._unused = dict.fromkeys(targets)
+        self.entries: Mapping[str, str] = targets
+        """The source terms with their translations, in the order of the glossary."""
 
     @property
     def unused(self) -> list[str]:
@@ -97,7 +99,7 @@ class Glossary:
         """
         text = unicodedata.normalize("NFKC", text)
         occurrences: list[tuple[int, int, str]] = []
-        for term, first_words, pattern, target in self._entries:
+        for term, first_words, pattern, target in self._searched:
             if not any(word in text for word in first_words):
                 continue
             for match in pattern.finditer(text):

@@ -49,7 +49,7 @@ def test_help_lists_the_commands_without_importing_torch() -> None:
 
 def test_the_table_is_frozen() -> None:
     assert [command.name for command in app.registered_commands] == COMMANDS
-    assert [group.name for group in app.registered_groups] == ["import", "bench"]
+    assert [group.name for group in app.registered_groups] == ["import", "bulk", "bench"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -1,0 +1,105 @@
+"""Parts: the translation of a shard on disk, with a manifest that says what it must be."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from headway.bulk.plan import Plan
+from headway.bulk.rows import Row, written
+from headway.errors import RunError
+from headway.json_text import to_json
+from headway.runtime.atomic_files import (
+    remedy_for,
+    write_atomically,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The facts of a part. A shard is done when its manifest exists."""
+
+    lines: int
+    size: int
+    """Bytes of the part."""
+    sha256: str
+    """Of the part."""
+    seconds: float
+    failures: int
+    host: str
+
+
+def part_path(folder: Path, plan: Plan, shard: int) -> Path:
+    """Return the path of the part of a shard."""
+    return folder / "parts" / plan.name(shard)
+
+
+def manifest_path(folder: Path, shard: int) -> Path:
+    """Return the path of the manifest of a part."""
+    return folder / "parts" / f"{shard:06d}.json"
+
+
+def failures_path(folder: Path, shard: int) -> Path:
+    """Return the path of the failures of a shard; there is no file if it has none."""
+    return folder / "failures" / f"{shard:06d}.jsonl"
+
+
+def is_done(folder: Path, shard: int) -> bool:
+    """Return True if a shard is translated and its part written."""
+    return manifest_path(folder, shard).exists()
+
+
+def read_manifest(folder: Path, shard: int) -> Manifest | None:
+    """Return the manifest of a part; None if the shard is not done, or its manifest is damaged."""
+    try:
+        return Manifest(**json.loads(manifest_path(folder, shard).read_bytes()))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def write_part(
+    folder: Path, plan: Plan, shard: int, rows: Sequence[Row], *, seconds: float, host: str
+) -> Manifest:
+    """Write the part of a shard, then its failures, then its manifest.
+
+    If another worker has already written the part, that one stays. RunError if the folder is full
+    or cannot be written.
+    """
+    try:
+        content = written(plan, shard, rows)
+        if not (path := part_path(folder, plan, shard)).exists():
+            write_atomically(path, content)
+        failed = [
+            {"line": plan.shards[shard].first_line + index, "reason": row.failure}
+            for index, row in enumerate(rows, 1)
+            if row.failure
+        ]
+        failures_path(folder, shard).unlink(missing_ok=True)  # of a worker that was killed
+        if failed:
+            lines = "".join(to_json(failure) + "\n" for failure in failed)
+            write_atomically(failures_path(folder, shard), lines.encode())
+        manifest = Manifest(
+            lines=len(rows),
+            size=len(content),
+            sha256=hashlib.sha256(content).hexdigest(),
+            seconds=round(seconds, 3),
+            failures=len(failed),
+            host=host,
+        )
+        if not is_done(folder, shard):
+            write_atomically(manifest_path(folder, shard), to_json(asdict(manifest)).encode())
+    except OSError as error:
+        remedy = "Free some space, or make the folder writable; then work again."
+        raise RunError(
+            f"The part of shard {shard} cannot be written to {folder} "
+            f"({error.strerror or error}); nothing of the other parts is lost.",
+            remedy_for(error, remedy),
+        ) from error
+    return manifest
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,180 @@
+"""The whole of a bulk translation: its state, its check, and its merged text."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from headway.bulk.claims import claim_path
+from headway.bulk.inputs import parquet_file
+from headway.bulk.parts import digest_of, failures_path, manifest_path, part_path, read_manifest
+from headway.bulk.plan import Plan
+from headway.counted import counted
+from headway.data.compression import compressing, compression, plain_name
+from headway.errors import ConfigError, DataError, RunError
+from headway.runtime.atomic_files import (
+    check_file_place,
+    keep_access,
+    partial_path,
+    replace,
+    writing,
+)
+
+_BLOCK = 1 << 20  # bytes
+_NAMED = 5
+"""Problems that an error names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far a bulk translation is."""
+
+    shards: int
+    done: int
+    claimed: int
+    """Shards at work, or claimed by a worker that ended without a word."""
+    lines: int
+    lines_done: int
+    failures: int
+    seconds: float
+    """The sum of the times of all shards that are done."""
+
+
+def status(folder: Path, plan: Plan) -> Status:
+    """Return how far a bulk translation is."""
+    manifests = [read_manifest(folder, shard) for shard in range(len(plan.shards))]
+    done = [manifest for manifest in manifests if manifest is not None]
+    claimed = sum(
+        manifest is None and claim_path(folder, shard).exists()
+        for shard, manifest in enumerate(manifests)
+    )
+    return Status(
+        shards=len(plan.shards),
+        done=len(done),
+        claimed=claimed,
+        lines=plan.lines,
+        lines_done=sum(manifest.lines for manifest in done),
+        failures=sum(manifest.failures for manifest in done),
+        seconds=sum(manifest.seconds for manifest in done),
+    )
+
+
+def problems(folder: Path, plan: Plan) -> Iterator[str]:
+    """Yield each part that is missing, damaged or of another length than its shard."""
+    for number, shard in enumerate(plan.shards):
+        manifest, part = read_manifest(folder, number), part_path(folder, plan, number)
+        if manifest is None:
+            damaged = manifest_path(folder, number).exists()
+            yield f"Shard {number} " + ("has a damaged manifest." if damaged else "is not done.")
+        elif manifest.lines != shard.lines:
+            yield (
+                f"Shard {number} has {counted(shard.lines, 'line')}, but its part has "
+                f"{manifest.lines:,}."
+            )
+        elif not part.exists():
+            yield f"The part of shard {number} is missing."
+        elif digest_of(part) != manifest.sha256:
+            yield f"The part of shard {number} is not the one that its manifest describes."
+
+
+def reopen(folder: Path, plan: Plan) -> list[int]:
+    """Remove the parts that are damaged, so that workers translate their shards again.
+
+    Returns the numbers of these shards.
+    """
+    again = []
+    for number, shard in enumerate(plan.shards):
+        manifest, part = read_manifest(folder, number), part_path(folder, plan, number)
+        whole = (
+            manifest is not None
+            and manifest.lines == shard.lines
+            and part.exists()
+            and digest_of(part) == manifest.sha256
+        )
+        if not whole and (manifest_path(folder, number).exists() or part.exists()):
+            for path in (manifest_path(folder, number), part, failures_path(folder, number)):
+                path.unlink(missing_ok=True)
+            again.append(number)
+    return again
+
+
+def check(folder: Path, plan: Plan) -> None:
+    """Raise RunError if a part is missing or damaged."""
+    found = list(problems(folder, plan))
+    if found:
+        more = f" And {len(found) - _NAMED:,} more." if len(found) > _NAMED else ""
+        raise RunError(
+            " ".join(found[:_NAMED]) + more,
+            f"Do them with: headway bulk work {folder}; damaged ones after headway bulk verify "
+            f"{folder} --repair",
+        )
+
+
+def merge(folder: Path, plan: Plan, out: Path, *, allow_failures: bool = False) -> None:
+    """Write all parts, in order, into one file that appears once it is whole.
+
+    out: compressed if its name ends in .gz, .bz2, .xz or .zst. Raises RunError for parts that are
+    missing, damaged or, unless they are allowed, have failures.
+    """
+    check_file_place(out, DataError)
+    _check_name(plan, out)
+    check(folder, plan)
+    failures = status(folder, plan).failures
+    if failures and not allow_failures:
+        raise RunError(
+            f"{counted(failures, 'line')} could not be translated; {folder / 'failures'} has the "
+            "reasons.",
+            "Mend them, or merge with --allow-failures, which leaves them empty.",
+        )
+    fresh = partial_path(out)
+    try:
+        with writing(out, RunError, "Free some space, or choose another file."):
+            with open(fresh, "xb") as file:
+                if plan.form == "parquet":
+                    _merge_tables(folder, plan, file)
+                else:
+                    _merge_lines(folder, plan, file, out)
+            keep_access(fresh, out)
+            replace(fresh, out)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _check_name(plan: Plan, out: Path) -> None:
+    is_parquet = plain_name(out).endswith(".parquet")
+    if is_parquet != (plan.form == "parquet") or (is_parquet and compression(out)):
+        form = "a Parquet file" if plan.form == "parquet" else f"lines of {plan.form}"
+        raise ConfigError(
+            f"The result is {form}, but {out.name} has another name.",
+            f"Name a file with the ending {'.parquet' if plan.form == 'parquet' else '.txt'}.",
+        )
+
+
+def _merge_lines(folder: Path, plan: Plan, file: IO[bytes], out: Path) -> None:
+    compressed = compressing(file, out)
+    for number in range(len(plan.shards)):
+        with open(part_path(folder, plan, number), "rb") as part:
+            while block := part.read(_BLOCK):
+                (compressed or file).write(block)
+    if compressed is not None:
+        compressed.close()
+
+
+def _merge_tables(folder: Path, plan: Plan, file: IO[bytes]) -> None:
+    from pyarrow import parquet
+
+    writer = None
+    for number in range(len(plan.shards)):
+        part = parquet_file(part_path(folder, plan, number))
+        if writer is None:
+            writer = parquet.ParquetWriter(file, part.schema_arrow, compression="zstd")
+        if not part.schema_arrow.equals(writer.schema):
+            raise DataError(
+                f"The inputs have other columns: {plan.inputs[plan.shards[number].input].path} "
+                f"differs from {plan.inputs[0].path}.",
+                "Plan inputs with the same columns together, and others by themselves.",
+            )
+        for group in range(part.num_row_groups):
+            writer.write_table(part.read_row_group(group))
+    if writer is not None:
+        writer.close()

@@ -1,0 +1,208 @@
+"""Work on the shards of a plan: claim, translate, write, until none is left."""
+
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from headway.bulk.claims import claim, kept
+from headway.bulk.parts import Manifest, is_done, read_manifest, write_part
+from headway.bulk.plan import Plan, read_plan
+from headway.bulk.rows import Row, read_rows
+from headway.decoding.glossary import Glossary
+from headway.decoding.translator import TextTranslator
+from headway.errors import BundleError, ConfigError, HeadwayError
+from headway.saved_bundle import read_bundle
+
+if TYPE_CHECKING:
+    from headway.decoding.build_engine import EngineName, PrecisionName
+
+_AT_ONCE = 2000  # lines; as many as `headway translate` gives to the engine together
+
+# Schedulers, with the variable of a task's number and the number of the first task.
+_TASKS = {
+    "SLURM_ARRAY_TASK_ID": 0,
+    "JOB_COMPLETION_INDEX": 0,
+    "PBS_ARRAY_INDEX": 0,
+    "SGE_TASK_ID": 1,
+}
+
+
+class Outcome(IntEnum):
+    """The exit status of `headway bulk work`."""
+
+    DONE = 0
+    FAILURES = 1
+    OTHERS_AT_WORK = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Translates shards of the plan in a folder."""
+
+    folder: Path
+    plan: Plan
+    translator: TextTranslator
+    report: Callable[[int, Manifest], None]
+    """Is called with each shard that is done."""
+
+    def work(self, *, lease: float, until: Callable[[], bool]) -> Outcome:
+        """Claim and translate shards until none is left, or `until` returns True."""
+        while not until():
+            shard = self._claimed(lease)
+            if shard is None:
+                break
+            with kept(self.folder, shard, lease):
+                self.translate(shard)
+        return outcome(self.folder, self.plan)
+
+    def work_on(self, shard: int) -> Outcome:
+        """Translate this shard without a claim, unless it is done; the outcome is its own."""
+        if not is_done(self.folder, shard):
+            self.translate(shard)
+        manifest = read_manifest(self.folder, shard)
+        return Outcome.FAILURES if manifest is None or manifest.failures else Outcome.DONE
+
+    def _claimed(self, lease: float) -> int | None:
+        for shard in range(len(self.plan.shards)):
+            if is_done(self.folder, shard) or not claim(self.folder, shard, lease):
+                continue
+            if not is_done(self.folder, shard):  # it may have been finished before the claim
+                return shard
+            with kept(self.folder, shard, lease):
+                pass  # release the claim
+        return None
+
+    def translate(self, shard: int) -> None:
+        """Translate one shard and write its part."""
+        begun = time.monotonic()
+        rows = read_rows(self.plan, shard)
+        translate_rows(self.translator, self.plan, rows, self.plan.shards[shard].first_line)
+        manifest = write_part(
+            self.folder,
+            self.plan,
+            shard,
+            rows,
+            seconds=time.monotonic() - begun,
+            host=socket.gethostname(),
+        )
+        self.report(shard, manifest)
+
+
+def load_worker(
+    folder: Path, report: Callable[[int, Manifest], None], *, trust_code: bool = False
+) -> Worker:
+    """Load the model of the plan in a folder; BundleError if it has changed since."""
+    plan = read_plan(folder)
+    if read_bundle(plan.model, mapped=True).checksum != plan.model_sha256:
+        raise BundleError(
+            f"{plan.model} is another model than the one that was planned.",
+            "Restore it, or plan again in a new folder.",
+        )
+    translator = TextTranslator.load(
+        plan.model,
+        plan.device,
+        engine=cast("EngineName", plan.engine),
+        precision=cast("PrecisionName", plan.precision),
+        trust_code=trust_code,
+    )
+    return Worker(folder, plan, translator, report)
+
+
+def translate_rows(
+    translator: TextTranslator, plan: Plan, rows: Sequence[Row], first_line: int
+) -> None:
+    """Translate the texts of rows in place; a text that fails alone, too, becomes a failure.
+
+    first_line: the number of lines before these rows in their input, which affects sampling.
+    """
+    for begin in range(0, len(rows), _AT_ONCE):
+        group = [
+            (first_line + index, row)
+            for index, row in enumerate(rows[begin : begin + _AT_ONCE], begin)
+            if row.text is not None
+        ]
+        try:
+            _translate_together(translator, plan, group)
+        except (HeadwayError, MemoryError):
+            for numbered in group:
+                _translate_alone(translator, plan, numbered)
+
+
+def _translate_together(
+    translator: TextTranslator, plan: Plan, group: Sequence[tuple[int, Row]]
+) -> None:
+    texts = [cast(str, row.text) for _, row in group]
+    if not texts:
+        return
+    # Sampling depends on the number of a line, so a gap in the numbers ends a call.
+    for begin, end in _runs([number for number, _ in group], plan):
+        translations = translator.translate(
+            texts[begin:end],
+            banned=plan.banned,
+            batch_tokens=plan.batch_tokens,
+            first=group[begin][0],
+            glossary=_glossary(plan.glossary),
+            options=plan.options,
+            split_sentences=plan.split_sentences,
+        )
+        for (_, row), translation in zip(group[begin:end], translations, strict=True):
+            if "\n" in translation.text and plan.form == "text":
+                row.failure = "The translation has an end of a line in it."
+            else:
+                row.translation = translation.text
+
+
+def _translate_alone(translator: TextTranslator, plan: Plan, numbered: tuple[int, Row]) -> None:
+    row = numbered[1]
+    try:
+        _translate_together(translator, plan, [numbered])
+    except HeadwayError as error:
+        row.failure = error.message
+    except MemoryError:
+        row.failure = "Memory does not suffice for it."
+
+
+def _runs(numbers: Sequence[int], plan: Plan) -> Iterator[tuple[int, int]]:
+    """Yield the ranges to translate in one call each: all at once, unless pieces are sampled."""
+    begin = 0
+    if plan.options.sampling is not None:
+        for index in range(1, len(numbers)):
+            if numbers[index] != numbers[index - 1] + 1:
+                yield begin, index
+                begin = index
+    yield begin, len(numbers)
+
+
+@lru_cache(1)
+def _glossary(entries: tuple[tuple[str, str], ...]) -> Glossary | None:
+    return Glossary(dict(entries)) if entries else None
+
+
+def outcome(folder: Path, plan: Plan) -> Outcome:
+    """Return whether all shards are done, and whether lines failed."""
+    manifests = [read_manifest(folder, shard) for shard in range(len(plan.shards))]
+    if None in manifests:
+        return Outcome.OTHERS_AT_WORK
+    if any(manifest is not None and manifest.failures for manifest in manifests):
+        return Outcome.FAILURES
+    return Outcome.DONE
+
+
+def task_number(environment: Mapping[str, str] = os.environ) -> int:
+    """Return the number of this task in an array of Slurm, Kubernetes, PBS or Grid Engine.
+
+    Counted from 0. Raises ConfigError outside an array.
+    """
+    for name, first in _TASKS.items():
+        if (value := environment.get(name, "")).isdecimal():
+            return int(value) - first
+    raise ConfigError(
+        f"No scheduler tells the number of this task: none of {', '.join(_TASKS)} is set.",
+        "Give the number with --shard N, or take free shards with --claim.",
+    )
