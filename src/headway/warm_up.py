@@ -17,7 +17,9 @@ from headway.config.model import ModelConfig
 from headway.data.batching import collate
 from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import Tokenizer, train_tokenizer
+from headway.decoding.drafts import with_drafts
 from headway.decoding.translator import TextTranslator
+from headway.evaluation.shortlists import with_shortlist
 from headway.kernels import dispatch
 from headway.kernels.dispatch import Precision
 from headway.model.transformer import Transformer
@@ -59,10 +61,18 @@ def warm_up() -> WarmUp | None:
         source_vocab_size=len(tokenizer),
         target_vocab_size=len(tokenizer),
     )
+    # Only decoders of some size guess pieces. Others may have an SSRU, or SiLU as OPUS-MT has.
+    student = config.replace({"decoder_past": "ssru", "num_decoder_layers": 3})
     with torch.random.fork_rng(devices=[]):
-        bundle = Bundle(config, Transformer.from_config(config), tokenizer, tokenizer)
-        _compute_gradients(bundle.model, tokenizer, sentences)
-    _translate(bundle, sentences)
+        plain, recurrent, with_silu = (
+            Bundle(sizes, Transformer.from_config(sizes), tokenizer, tokenizer)
+            for sizes in (config, student, config.replace({"activation": "silu"}))
+        )
+        _compute_gradients(plain.model, tokenizer, sentences)
+    recurrent = with_drafts(recurrent, zip(sentences, sentences, strict=True))
+    recurrent = with_shortlist(recurrent, sentences, sentences)
+    for bundle in (plain, recurrent, with_silu):
+        _translate(bundle, sentences)
     return WarmUp(seconds_compiling() - before, kept_in(decode_rows))
 
 
@@ -87,3 +97,6 @@ def _translate(bundle: Bundle, sentences: list[str]) -> None:
             options = replace(translator.options, beam_size=beam_size, max_length=_LENGTH)
             for texts in (sentences[:1], sentences):
                 translator.translate(texts, options=options, split_sentences=False)
+        if bundle.shortlist is not None:
+            options = replace(translator.options, shortlist=True, max_length=_LENGTH)
+            translator.translate(sentences, options=options, split_sentences=False)
