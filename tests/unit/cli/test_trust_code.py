@@ -68,6 +68,9 @@ COMMANDS: dict[str, list[str]] = {
     "align": ["align", "MODEL", *TEXT, "--device", "cpu"],
     "shortlist": ["shortlist", "MODEL", *TEXT, *VALID],
     "drafts": ["drafts", "MODEL", *TEXT],
+    "bulk plan": ["bulk", "plan", "MODEL", "SOURCE", "--out", "OUT", "--device", "cpu"],
+    "bulk work": ["bulk", "work", "OUT"],
+    "bulk run": ["bulk", "run", "MODEL", "SOURCE", "--out", "OUT", "--device", "cpu"],
     **{
         f"export --to {form}": ["export", "MODEL", "--to", form, "--out", "OUT"]
         for form in ("argos", "ctranslate2", "firefox", "keras", "marian")
@@ -77,9 +80,11 @@ COMMANDS: dict[str, list[str]] = {
         "--precision", "float32", "--search", "greedy", "--batch", "1", "--threads", "1",
     ],
 }  # fmt: skip
+FIRST = {"bulk work": [*COMMANDS["bulk plan"], "--trust-code"]}
+"""By name: a command that has to be called before."""
 WITHOUT_A_MODEL = {
-    "bench train", "clean", "demo", "import joeynmt", "import marian", "info", "pull", "push",
-    "warm-up",
+    "bench train", "bulk merge", "bulk status", "bulk verify", "clean", "demo", "info", "pull",
+    "push", "warm-up",
 }  # fmt: skip
 """They build no model of a bundle, or run only code that is named: `push --code`."""
 
@@ -122,19 +127,20 @@ def call(run: Run, tmp_path: Path) -> Run:
 
 
 def test_all_commands_are_here() -> None:
-    known = {" ".join(words[: 1 + words[0].startswith("bench")]) for words in COMMANDS.values()}
-    commands: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    names = {
-        " ".join(filter(None, (name, below)))
-        for name, command in commands.items()
-        for below in getattr(command, "commands", [""])
+    table: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands: dict[str, Any] = {
+        " ".join([name, *below]): table[name].commands[below[0]] if below else table[name]
+        for name in table
+        if name != "import"  # which makes a bundle of other files
+        for below in ([[name] for name in getattr(table[name], "commands", [])] or [[]])
     }
-    assert names == known | WITHOUT_A_MODEL
-    for words in COMMANDS.values():
-        command = commands[words[0]]
-        if words[0] == "bench":
-            command = command.commands[words[1]]
-        assert "--trust-code" in [option for p in command.params for option in p.opts]
+    with_option = {
+        name
+        for name, command in commands.items()
+        if "--trust-code" in [option for p in command.params for option in p.opts]
+    }
+    assert commands.keys() - with_option == WITHOUT_A_MODEL
+    assert with_option == {name.partition(" --")[0] for name in COMMANDS}
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -147,6 +153,9 @@ def test_code_runs_only_if_asked_for(
 ) -> None:
     monkeypatch.setattr("uvicorn.Server.run", lambda *arguments, **options: None)
     model = save(PARTS)
+    if name in FIRST:
+        assert call(FIRST[name])[0] == 0
+        mark.unlink()
 
     status, out, err = call(COMMANDS[name])
     assert (status, out) == (1, "")
