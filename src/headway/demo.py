@@ -277,7 +277,9 @@ def draw_attention(
 
 
 def _translate(translator: Translator, pairs: Sequence[SamplePair]) -> list[Example]:
-    translations: list[Translation] = translator.translate([pair.korean for pair in pairs])
+    translations: list[Translation] = translator.translate(
+        [pair.korean for pair in pairs], mend_runaways=False
+    )
     return [
         Example(pair.korean, translation.text, pair.english, translation.unfamiliar_parts > 0)
         for pair, translation in zip(pairs, translations, strict=True)

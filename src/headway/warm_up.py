@@ -96,7 +96,11 @@ def _translate(bundle: Bundle, sentences: list[str]) -> None:
         for beam_size in (1, 4):
             options = replace(translator.options, beam_size=beam_size, max_length=_LENGTH)
             for texts in (sentences[:1], sentences):
-                translator.translate(texts, options=options, split_sentences=False)
+                translator.translate(
+                    texts, mend_runaways=False, options=options, split_sentences=False
+                )
         if bundle.shortlist is not None:
             options = replace(translator.options, shortlist=True, max_length=_LENGTH)
-            translator.translate(sentences, options=options, split_sentences=False)
+            translator.translate(
+                sentences, mend_runaways=False, options=options, split_sentences=False
+            )

@@ -56,7 +56,9 @@ def by_fxtranslate(folder: Path, texts: Sequence[str], *, shortlist: bool = True
 def by_headway(pair: str, texts: Sequence[str], *, shortlist: bool = True) -> list[str]:
     translator = TextTranslator(read_student(recognize(student(pair))).bundle, precision="float32")
     options = replace(translator.options, shortlist=shortlist)
-    found = translator.translate(list(texts), options=options, split_sentences=False)
+    found = translator.translate(
+        list(texts), mend_runaways=False, options=options, split_sentences=False
+    )
     return [translation.text for translation in found]
 
 

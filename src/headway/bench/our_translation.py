@@ -55,7 +55,9 @@ def _plain(
 ) -> list[Translated]:
     """Translate by `Translator.translate`, which chooses workers and batches."""
     options = _options(text, job)
-    translations = translator.translate(sentences, options=options, split_sentences=False)
+    translations = translator.translate(
+        sentences, mend_runaways=False, options=options, split_sentences=False
+    )
     return [
         Translated(t.text, len(t.pieces), text.length is None and not t.complete)
         for t in translations

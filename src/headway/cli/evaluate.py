@@ -33,6 +33,8 @@ _NOTES = {
     "empty": "{translations} {are} empty, although the source has text.",
     "unknown": "{sentences} {have} text that is unknown to the vocabulary.",
     "deleted": "{sentences} {have} characters that the tokenizer deletes.",
+    "repeated": "{translations} {repeat} a few words again and again, or {are} far too long. They "
+    "are scored as they are; headway translate searches them again.",
     "several_sentences": "source lines with several sentences, each translated as one: {count:,}. "
     "headway translate splits them; to score that, write with its --out and give --hypothesis.",
 }
@@ -278,7 +280,7 @@ def _worded(note: str, count: int) -> str:
     """Return a note with its count, with nouns and verbs in singular or plural."""
     names = ("sentence", "translation", "source line", "reference")
     nouns = {f"{name.replace(' ', '_')}s": counted(count, name) for name in names}
-    verbs = {"are": "is", "were": "was", "have": "has"}
+    verbs = {"are": "is", "were": "was", "have": "has", "repeat": "repeats"}
     if count != 1:
         verbs = {plural: plural for plural in verbs}
     return note.format(count=count, **nouns, **verbs)

@@ -21,6 +21,7 @@ _KINDS = {
     "unknown": ("have text that is unknown to the vocabulary", "unknown_pieces"),
     "deleted": ("have characters that the tokenizer deletes", "deleted_characters"),
     "empty": ("have empty translations or empty parts", "empty_parts"),
+    "repeated": ("have translations that ran away", "flags"),
     "unfamiliar": ("are beyond what this model knows", "unfamiliar_parts"),
 }
 """By kind: a verb phrase for several lines, and the name of the fact in the output of `--json`."""
@@ -34,9 +35,13 @@ UNFAMILIAR = (
 class LineNotes:
     """Notes on standard error, about single lines and about all of them."""
 
-    def __init__(self, requests: RequestMaker, *, quiet: bool) -> None:
-        """Begin before the first line; quiet: print nothing."""
+    def __init__(self, requests: RequestMaker, *, runaways_mended: bool, quiet: bool) -> None:
+        """Begin before the first line.
+
+        runaways_mended: what ran away was searched again. quiet: print nothing.
+        """
         self.bundle = requests.bundle
+        self.runaways_mended = runaways_mended
         self.quiet = quiet
         self.number = 0
         self._counts: Counter[str] = Counter()
@@ -96,6 +101,9 @@ class LineNotes:
             lost = "is empty" if result.empty_parts == 1 else "are empty"
             parts = f"{result.empty_parts} of its {result.num_parts} translated parts"
             yield "empty", f"{parts} {lost}"
+        if "repeated" in result.flags:
+            again = "; it was searched again under rules" if self.runaways_mended else ""
+            yield "repeated", f"the translation repeated itself or was far too long{again}"
         if result.unfamiliar_parts:
             where = "" if result.num_parts == 1 else f" in {result.unfamiliar_parts} of its parts"
             yield "unfamiliar", f"beyond what this model knows{where}; {UNFAMILIAR}"

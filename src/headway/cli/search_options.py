@@ -68,6 +68,13 @@ Groups = Annotated[
         "--groups", help="Divide the beam into this many groups that avoid each other's choices."
     ),
 ]
+KeepRunaways = Annotated[
+    bool,
+    typer.Option(
+        "--keep-runaways",
+        help="Keep translations that repeat themselves or are far too long; else: search again.",
+    ),
+]
 LengthForm = Annotated[
     str | None,
     typer.Option("--length-form", metavar="gnmt|plain", help="((5 + |Y|) / 6)^alpha or |Y|^alpha."),

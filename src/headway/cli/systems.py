@@ -139,6 +139,7 @@ def _translate(model: Path, what: str, pairs: Sequence[Pair], work: Work) -> Sys
     ):
         translations = translator.translate(
             sources,
+            mend_runaways=False,
             options=replace(translator.options, shortlist=work.shortlist),
             split_sentences=False,
             **work.way,
@@ -167,5 +168,6 @@ def _counts(
         "empty": sum(t.empty_parts == t.num_parts for t in translations),
         "unknown": sum(bool(translation.unknown_pieces) for translation in translations),
         "deleted": sum(bool(translation.deleted_characters) for translation in translations),
+        "repeated": sum("repeated" in translation.flags for translation in translations),
         "several_sentences": sum(requests.count_sentences(pair.source) > 1 for pair in pairs),
     }

@@ -53,6 +53,7 @@ def translate(
     patience: search.Patience = None,
     repetition_penalty: search.RepetitionPenalty = None,
     no_repeat_ngram: search.NoRepeatNgram = None,
+    keep_runaways: search.KeepRunaways = False,
     prefix_bias: search.PrefixBias = None,
     groups: search.Groups = None,
     diversity: search.Diversity = None,
@@ -86,14 +87,20 @@ def translate(
     wishes = _wishes(translator, ctx.params)
     tags = TagWatch(translator.bundle, quiet)
     watch = ParagraphWatch(translator, split_sentences=split_sentences, quiet=quiet)
-    notes = LineNotes(translator.requests, quiet=quiet)
+    mended = not (stream or keep_runaways or wishes.options.sampling)
+    notes = LineNotes(translator.requests, runaways_mended=mended, quiet=quiet)
     incoming = (list(watch.of(tags.of(lines))) for lines in _incoming(file, text, as_text))
     if stream:
         _stream(translator, incoming, wishes, notes)
     else:
         form = {"nbest": nbest, "as_json": as_json, "notes": notes, "alignments": alignments}
+        way = {
+            "attention": alignments is not None,
+            "batch_tokens": batch_tokens,
+            "mend_runaways": mended,
+        }
         with showing_lines(file, out, quiet=quiet):
-            _write(translator, incoming, wishes, batch_tokens, out, form)
+            _write(translator, incoming, wishes, way, out, form)
     wishes.finish(quiet)
     tags.finish()
     notes.finish()
@@ -186,7 +193,7 @@ def _write(
     translator: "TextTranslator",
     incoming: Iterator[list[str]],
     wishes: "Wishes",
-    batch_tokens: int,
+    way: dict[str, Any],
     out: Path | None,
     form: dict[str, Any],
 ) -> None:
@@ -194,12 +201,7 @@ def _write(
 
     with LineWriter(out, **form) as writer:
         for lines in incoming:
-            translations = translator.translate(
-                lines,
-                attention=form["alignments"] is not None,
-                batch_tokens=batch_tokens,
-                **wishes.of(len(lines)),
-            )
+            translations = translator.translate(lines, **way, **wishes.of(len(lines)))
             writer.write(lines, translations)
 
 

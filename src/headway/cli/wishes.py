@@ -41,6 +41,7 @@ class Wishes:
         """
         if terms is not None and file is not None:
             _check_terms(terms, file)
+        self.options = options
         self.glossary = None if glossary is None else Glossary.read(glossary)
         self._same: dict[str, Any] = {
             "banned": banned,

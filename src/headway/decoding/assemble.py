@@ -11,6 +11,7 @@ from headway.data.words import number_words
 from headway.decoding.alignment import Alignment, word_alignment
 from headway.decoding.attention import Attend
 from headway.decoding.familiarity import unfamiliar_parts
+from headway.decoding.flags import flags_where, is_copy
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.parts import Joint, Part
@@ -68,13 +69,16 @@ class TranslationBuilder:
         forced: Sequence[bool],
         attend: Attend | None = None,
         source_words: Sequence[Words] = (),
+        *,
+        ran_away: Sequence[bool] = (),
     ) -> Translation:
         """Join the hypotheses of each part, best first; without parts the translation is blank.
 
         text: the source, whose parts these are. forced: for each part, whether a prefix or terms
         were demanded. attend: returns the attention of each hypothesis;
         None leaves out attention and alignment.
-        source_words: the word of each piece of each part, needed with attend.
+        source_words: the word of each piece of each part, needed with attend. ran_away: for each
+        part, whether the first search ran away (`headway.decoding.runaway`).
         """
         if not parts:
             blank = ScoredText("", 0.0, 0.0, ())
@@ -98,18 +102,28 @@ class TranslationBuilder:
             for chosen, part_texts, attentions in zip(combined, written, attended, strict=True)
         )
         best = texts[0]
+        num_sentences = len({part.sentence for part in parts})
+        complete = all(part.complete for part in combined[0])
+        unfamiliar = unfamiliar_parts(self.bundle, parts, combined[0], forced)
         return Translation(
             text=best.text,
             score=best.score,
             pieces=best.pieces,
             hypotheses=texts,
             num_parts=len(parts),
-            num_sentences=len({part.sentence for part in parts}),
-            complete=all(part.complete for part in combined[0]),
+            num_sentences=num_sentences,
+            complete=complete,
             unknown_pieces=sum(self.source.unknown_count(part.ids) for part in parts),
             empty_parts=sum(not text.strip() for text in written[0]),
-            unfamiliar_parts=unfamiliar_parts(self.bundle, parts, combined[0], forced),
+            unfamiliar_parts=unfamiliar,
             deleted_characters=len(self.source.deleted_texts(text)),
+            flags=flags_where(
+                split=len(parts) > num_sentences,
+                cut=not complete,
+                repeated=any(ran_away),
+                copied=is_copy(text, best.text, self.bundle.tags),
+                low_confidence=unfamiliar > 0,
+            ),
         )
 
     def _drawn(self, samples: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:

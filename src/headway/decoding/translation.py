@@ -6,6 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headway.decoding.alignment import Alignment
+from headway.decoding.flags import Flag
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +73,16 @@ class Translation:
     """The number of parts unlike the text that the model knows; 0 for an uncalibrated bundle."""
     deleted_characters: int = 0
     """The number of source characters that the tokenizer deletes (`Tokenizer.deleted_texts`)."""
+    flags: tuple[Flag, ...] = ()
+    """What is doubtful about the translation, in this order.
+
+    - split: a sentence was too long for the model, and was cut into parts
+    - cut: the output limit ended a part of it, so it is not `complete`
+    - repeated: a part of it ran away: it repeated a few pieces, or was far longer than its source.
+      It was searched again under rules, unless that was turned off or pieces were drawn
+    - copied: it is the source, word for word, and has a letter
+    - low_confidence: a part of it is beyond what the model knows (`unfamiliar_parts`)
+    """
 
     @property
     def attentions(self) -> tuple[Attention, ...]:
@@ -95,6 +106,8 @@ class StreamEnd:
     empty_parts: int
     unfamiliar_parts: int = 0
     deleted_characters: int = 0
+    flags: tuple[Flag, ...] = ()
+    """A part that ran away was not searched again, because its text had been sent."""
 
 
 @dataclass(frozen=True, slots=True)

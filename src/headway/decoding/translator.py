@@ -1,8 +1,8 @@
 """The translator: texts in, translations out, in order and independent of batching."""
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Self, overload
 
@@ -15,11 +15,14 @@ from headway.decoding.banned import BannedTexts
 from headway.decoding.build_engine import EngineName, PrecisionName, build_engine, computed_by
 from headway.decoding.build_search import build_search, search_all
 from headway.decoding.candidates import next_pieces
+from headway.decoding.counting import counting_sentences
 from headway.decoding.ensemble import EnsembleEngine, as_bundles, as_paths, check_vocabularies
 from headway.decoding.familiarity import unfamiliar_parts
+from headway.decoding.flags import flags_where, is_copy
 from headway.decoding.glossary import Glossary, as_glossary
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions, changed_options
+from headway.decoding.request import Request
 from headway.decoding.request_maker import (
     RequestMaker,
     as_sentences,
@@ -27,6 +30,7 @@ from headway.decoding.request_maker import (
     check_request,
     refuse_mapping,
 )
+from headway.decoding.runaway import better, runs_away, shortened, tightened
 from headway.decoding.search_record import SearchRecord
 from headway.decoding.search_recorder import SearchRecorder, Watcher, record_search
 from headway.decoding.streaming import stream_search, text_fragments
@@ -157,6 +161,7 @@ class TextTranslator:
         first: int = 0,
         glossary: Mapping[str, str] | Glossary | None = None,
         length_penalty: float | None = None,
+        mend_runaways: bool = True,
         n_best: int | None = None,
         options: SearchOptions | None = None,
         prefix: str | Sequence[str] | None = None,
@@ -176,6 +181,7 @@ class TextTranslator:
         first: int = 0,
         glossary: Mapping[str, str] | Glossary | None = None,
         length_penalty: float | None = None,
+        mend_runaways: bool = True,
         n_best: int | None = None,
         options: SearchOptions | None = None,
         prefix: str | Sequence[str] | None = None,
@@ -195,6 +201,7 @@ class TextTranslator:
         first: int = 0,
         glossary: Mapping[str, str] | Glossary | None = None,
         length_penalty: float | None = None,
+        mend_runaways: bool = True,
         n_best: int | None = None,
         options: SearchOptions | None = None,
         prefix: str | Sequence[str] | None = None,
@@ -210,7 +217,9 @@ class TextTranslator:
         source pieces at work together, each counted once for each hypothesis; affects speed and
         memory, but in float32 no text. first: the number of the first text in the input, which
         affects sampling. glossary: source terms with the translations that they must get
-        (`Glossary`). options: the search; the default is the bundle's (`translator.options`).
+        (`Glossary`). mend_runaways: search a part again whose translation runs away
+        (`headway.decoding.runaway`); False keeps the translation of the plain search, as does
+        sampling. options: the search; the default is the bundle's (`translator.options`).
         beam_size, length_penalty and n_best change it. prefix: the required beginning, one for all
         texts or one for each. split_sentences: False takes each text as one sentence; None does so
         for a model that was trained on several sentences a line. terms: words that must occur, for
@@ -231,30 +240,31 @@ class TextTranslator:
             glossary=as_glossary(glossary), banned=rule,
         )  # fmt: skip
         attend = self._attend(options)
-        results = iter(
-            search_all(
-                self.engine,
-                options,
-                requests,
-                attend=attend,
-                banned=rule,
-                max_tokens=batch_tokens,
-                workers=self._workers(len(requests)),
-            )
+        search = partial(
+            search_all, self.engine, attend=attend, banned=rule, max_tokens=batch_tokens
         )
+        results = search(options, requests, workers=self._workers(len(requests)))
+        ran_away = self._ran_away(options, requests, results)
+        if mend_runaways and options.sampling is None:
+            self._mend(search, options, requests, results, ran_away)
         builder = TranslationBuilder(self.bundle, options)
         translations = []
-        demands = (request.is_forced for request in requests)
+        forced = [request.is_forced for request in requests]
+        end = 0
         for sentence, its_parts in zip(sentences, parts, strict=True):
-            hypotheses = [next(results) for _ in its_parts]
-            forced = [next(demands) for _ in its_parts]
-            if attention:
-                words = self.requests.source_words(sentence, its_parts)
-                translations.append(
-                    builder.join(sentence, its_parts, hypotheses, forced, attend, words)
+            begin, end = end, end + len(its_parts)
+            words = self.requests.source_words(sentence, its_parts) if attention else ()
+            translations.append(
+                builder.join(
+                    sentence,
+                    its_parts,
+                    results[begin:end],
+                    forced[begin:end],
+                    attend if attention else None,
+                    words,
+                    ran_away=ran_away[begin:end],
                 )
-            else:
-                translations.append(builder.join(sentence, its_parts, hypotheses, forced))
+            )
         return translations[0] if isinstance(text, str) else translations
 
     @_foreign_names_hinted
@@ -272,9 +282,10 @@ class TextTranslator:
     ) -> Generator[str, None, StreamEnd]:
         """Yield the translation of one text in fragments, each as soon as it is certain.
 
-        Together the fragments are the text of `translate`; arguments are as there. In a beam, a
-        fragment is certain if all hypotheses that can still be the best have it. The generator
-        returns a `StreamEnd`, as the value of its StopIteration.
+        Together the fragments are the text of `translate` with mend_runaways=False, because what
+        has been sent cannot be mended; arguments are as there. In a beam, a fragment is certain if
+        all hypotheses that can still be the best have it. The generator returns a `StreamEnd`, as
+        the value of its StopIteration.
         """
         check_request([text], first)
         self._check_ready()
@@ -299,17 +310,28 @@ class TextTranslator:
             joined.add("", joint)
         tokenizer = self.bundle.source_tokenizer
         written = [self.bundle.target_tokenizer.decode(hypothesis.ids) for hypothesis in best]
+        num_parts = max(1, len(parts))  # a blank text has none, but counts as one
+        num_sentences = max(1, len({part.sentence for part in parts}))
+        complete = all(hypothesis.complete for hypothesis in best)
+        unfamiliar = unfamiliar_parts(
+            self.bundle, parts, best, (request.is_forced for request in requests)
+        )
         return StreamEnd(
-            num_parts=max(1, len(parts)),  # a blank text has none, but counts as one
-            num_sentences=max(1, len({part.sentence for part in parts})),
-            complete=all(hypothesis.complete for hypothesis in best),
+            num_parts=num_parts,
+            num_sentences=num_sentences,
+            complete=complete,
             unknown_pieces=sum(tokenizer.unknown_count(part.ids) for part in parts),
             empty_parts=sum(not target.strip() for target in written)
             or int(not parts and is_lost(self.bundle, text)),
-            unfamiliar_parts=unfamiliar_parts(
-                self.bundle, parts, best, (request.is_forced for request in requests)
-            ),
+            unfamiliar_parts=unfamiliar,
             deleted_characters=len(tokenizer.deleted_texts(text)),
+            flags=flags_where(
+                split=num_parts > num_sentences,
+                cut=not complete,
+                repeated=any(self._ran_away(options, requests, [[h] for h in best])),
+                copied=is_copy(text, joined.text, self.bundle.tags),
+                low_confidence=unfamiliar > 0,
+            ),
         )
 
     @_foreign_names_hinted
@@ -348,9 +370,11 @@ class TextTranslator:
             Alternative(
                 self.bundle.target_tokenizer.piece(piece),
                 probability,
-                builder.join(text, parts, [hypotheses], [True]),
+                builder.join(text, parts, [hypotheses], [True], ran_away=[ran]),
             )
-            for (piece, probability), hypotheses in zip(choices, best, strict=True)
+            for (piece, probability), hypotheses, ran in zip(
+                choices, best, self._ran_away(options, requests, best), strict=True
+            )
         ]
 
     @_foreign_names_hinted
@@ -371,8 +395,8 @@ class TextTranslator:
 
         candidates: the number of pieces to list after each hypothesis, with their probabilities.
         watcher: receives each step when it is done. The other arguments and the translation are
-        those of `translate` with split_sentences=False. Raises ConfigError for a sentence in
-        several parts, for several samples and for a beam with groups.
+        those of `translate` with split_sentences=False and mend_runaways=False. Raises ConfigError
+        for a sentence in several parts, for several samples and for a beam with groups.
         """
         check_request([text])
         check_count("candidates", candidates)
@@ -392,9 +416,46 @@ class TextTranslator:
             tuple(recorder.steps),
             tuple(recorder.ranking),
             TranslationBuilder(self.bundle, options).join(
-                text, parts, [hypotheses], [request.is_forced]
+                text,
+                parts,
+                [hypotheses],
+                [request.is_forced],
+                ran_away=self._ran_away(options, [request], [hypotheses]),
             ),
         )
+
+    def _ran_away(
+        self,
+        options: SearchOptions,
+        requests: Sequence[Request],
+        results: Sequence[Sequence[Hypothesis]],
+    ) -> list[bool]:
+        """Return for each request whether its best translation runs away."""
+        tokenizer = self.bundle.source_tokenizer
+        best = (max(hypotheses, key=lambda h: h.score) for hypotheses in results)
+        return [
+            runs_away(hypothesis.ids, request, options, tokenizer)
+            for request, hypothesis in zip(requests, best, strict=True)
+        ]
+
+    def _mend(
+        self,
+        search: Callable[..., list[list[Hypothesis]]],
+        options: SearchOptions,
+        requests: Sequence[Request],
+        results: list[list[Hypothesis]],
+        away: Sequence[bool],
+    ) -> None:
+        """Search the parts again that ran away, and replace their results by the better ones."""
+        places = [place for place, ran in enumerate(away) if ran]
+        if not places:
+            return
+        again = [shortened(requests[place], options) for place in places]
+        with counting_sentences(lambda _: None):  # they have been counted
+            found = search(tightened(options), again, workers=self._workers(len(again)))
+        tokenizer = self.bundle.source_tokenizer
+        for place, second in zip(places, found, strict=True):
+            results[place] = better(results[place], second, requests[place], options, tokenizer)
 
     def _check_ready(self) -> None:
         if check_ready(self.models, self._snapshot if self._copies_weights else None):

@@ -25,7 +25,7 @@ def measured_familiarity(
     encoded = tokenizer.encode_batch(training)
     pairs = frozenset(pair for ids in encoded for pair in pairs_within_words(tokenizer, ids))
     unlimited = Familiarity(float("inf"), pairs)
-    translations = translator.translate(held_out, split_sentences=False)
+    translations = translator.translate(held_out, mend_runaways=False, split_sentences=False)
     doubts = np.array([
         unlimited.doubt(
             tokenizer,

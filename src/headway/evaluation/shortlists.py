@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -166,11 +167,12 @@ def effect(
     texts: list[list[str]] = []
     seconds = []
     choices = [replace(translator.options, shortlist=shortlist) for shortlist in (False, True)]
+    search = partial(translator.translate, mend_runaways=False, split_sentences=False)
     for options in choices:  # the time to compile code at its first use does not count
-        translator.translate(sources[:2], options=options, split_sentences=False)
+        search(sources[:2], options=options)
     for options in choices:
         started = time.perf_counter()
-        translations = translator.translate(sources, options=options, split_sentences=False)
+        translations = search(sources, options=options)
         texts.append([translation.text for translation in translations])
         seconds.append(time.perf_counter() - started)
     without, restricted = (score_texts(text, references, metrics, tokenize) for text in texts)

@@ -88,7 +88,11 @@ def _target_ids(
     """Return the pieces of the given target, or else those that the search finds."""
     if target is None:
         translation = translator.translate(
-            source, options=options, prefix=prefix, split_sentences=False
+            source,
+            mend_runaways=False,
+            options=options,
+            prefix=prefix,
+            split_sentences=False,
         )
         return translator.requests.target_ids(translation.pieces)
     if options is not None or prefix is not None:

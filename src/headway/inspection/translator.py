@@ -40,8 +40,8 @@ class Translator(decoding.TextTranslator):
 
         It is one teacher-forced pass of the model itself, in its own precision, over the target.
         The target is a text, or pieces such as `translation.pieces`. Without one, it is the
-        translation that the search finds; `options` and `prefix` work as in `translate`. The axis
-        of the batch is hidden.
+        translation that the search finds, even if it runs away; `options` and `prefix` work as in
+        `translate`. The axis of the batch is hidden.
 
         edit: changes of this one pass, by name (`headway.inspection.edit`). The target is that of
         the model without edits, so that two traces can be compared row by row. record: `all`,

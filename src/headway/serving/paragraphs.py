@@ -113,7 +113,11 @@ def answer(wish: TextWish) -> Json:
     translated = []
     for sentence, prefix in zip(wish.sentences, wish.prefixes, strict=True):
         translation = wish.served.translator.translate(
-            sentence.source, options=wish.options, prefix=prefix, split_sentences=False
+            sentence.source,
+            mend_runaways=False,
+            options=wish.options,
+            prefix=prefix,
+            split_sentences=False,
         )
         text = translation.text
         translated.append({

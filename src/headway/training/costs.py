@@ -215,14 +215,13 @@ def _translating(
     options = SearchOptions(
         beam_size, config.decoding.length_penalty, min_length=length, max_length=length
     )
-    TextTranslator(bundle).translate(
-        sources[:1], options=options, split_sentences=False
-    )  # loads and compiles the kernels
+    way = {"options": options, "mend_runaways": False, "split_sentences": False}
+    TextTranslator(bundle).translate(sources[:1], **way)  # loads and compiles the kernels
     start = time.perf_counter()
     translator = TextTranslator(bundle)
-    translator.translate(sources, options=options, split_sentences=False)
+    translator.translate(sources, **way)
     prepared = time.perf_counter()
-    translations = translator.translate(sources, options=options, split_sentences=False)
+    translations = translator.translate(sources, **way)
     again = time.perf_counter()
     outputs = [translation.text for translation in translations]
     score_texts(outputs, references, config.evaluation.metrics, config.evaluation.bleu_tokenize)

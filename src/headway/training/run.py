@@ -254,7 +254,9 @@ def score_bundle(
 ) -> tuple[list[Score], list[str]]:
     """Translate with the run's search; return the scores and the translations."""
     sources = [pair.source for pair in pairs]
-    translations = TextTranslator(bundle).translate(sources, split_sentences=False)
+    translations = TextTranslator(bundle).translate(
+        sources, mend_runaways=False, split_sentences=False
+    )
     outputs = [translation.text for translation in translations]
     references = [pair.target for pair in pairs]
     evaluation = config.evaluation

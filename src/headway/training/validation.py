@@ -116,7 +116,9 @@ class Validator:
         if not pairs:
             return {}
         share = [pair.source for pair in pairs[self.world.rank :: self.world.size]]
-        translations = TextTranslator(bundle).translate(share, beam_size=1, split_sentences=False)
+        translations = TextTranslator(bundle).translate(
+            share, beam_size=1, mend_runaways=False, split_sentences=False
+        )
         outputs = self.world.gather([translation.text for translation in translations])
         return dict(zip(pairs, outputs, strict=True))
 

@@ -26,11 +26,12 @@ def notes(bundle_path: Path, capsys: pytest.CaptureFixture[str]) -> Notes:
         *,
         script: object = "",
         language: str = "source",
+        mended: bool = True,
         quiet: bool = False,
     ) -> list[str]:
         record = {"source_script": script}
         changed: Bundle = replace(bundle, record=record, source_language=language)
-        line_notes = LineNotes(RequestMaker([changed]), quiet=quiet)
+        line_notes = LineNotes(RequestMaker([changed]), runaways_mended=mended, quiet=quiet)
         for sentence, result in lines:
             line_notes.add(sentence, result)
         line_notes.finish()
@@ -82,6 +83,12 @@ def test_a_sentence_that_became_nothing_is_noted(notes: Notes) -> None:
             "have empty translations or empty parts; empty_parts of --json shows which",
         ),
         (
+            replace(PLAIN, flags=("repeated",)),
+            "the translation repeated itself or was far too long; it was searched again under "
+            "rules",
+            "have translations that ran away; flags of --json shows which",
+        ),
+        (
             replace(PLAIN, unfamiliar_parts=1),
             "beyond what this model knows; it was trained on sentences of a small built-in "
             "grammar, and the translation is a guess",
@@ -98,6 +105,12 @@ def test_after_five_notes_of_a_kind_only_their_number_is_printed(
     assert notes([plain, *[noted] * 8, *[plain] * 20], language="English") == [
         *five,
         f"Note: 8 of 29 lines {summary}.",
+    ]
+
+
+def test_a_runaway_that_was_kept_is_noted_as_such(notes: Notes) -> None:
+    assert notes([("the cat", replace(PLAIN, flags=("repeated",)))], mended=False) == [
+        "Note: line 1: the translation repeated itself or was far too long."
     ]
 
 
@@ -146,7 +159,7 @@ def test_foreign_text_has_one_line_out_for_each_line_in(
 ) -> None:
     text = tmp_path / "in"
     text.write_text("über dem Fluß\n" * 12, encoding="utf-8")
-    status, out, err = run("translate", bundle_path, text)
+    status, out, err = run("translate", bundle_path, text, "--keep-runaways")
     assert (status, out.count("\n")) == (0, 12)
     assert err.count(": unknown to the vocabulary: ") == 5
     assert "Note: 12 of 12 lines have text that is unknown to the vocabulary; " in err

@@ -189,6 +189,23 @@ def test_nbest_prints_number_score_and_text(run, bundle_path: Path, tmp_path: Pa
     assert [rows[0][2], rows[2][2]] == best.splitlines()
 
 
+def test_what_ran_away_is_searched_again_unless_it_is_to_be_kept(
+    run, bundle_path: Path, tmp_path: Path
+) -> None:
+    source = _write(tmp_path / "in.txt", ["the cat", "ran far", ""])
+    _, out, mended = run("translate", bundle_path, source, "--json")
+    _, kept_out, kept = run("translate", bundle_path, source, "--json", "--keep-runaways")
+
+    after, before = ([json.loads(line) for line in text.splitlines()] for text in (out, kept_out))
+    flagged = ["repeated" in line["flags"] for line in before]
+    assert any(flagged)
+    assert ["repeated" in line["flags"] for line in after] == flagged
+    changed = [one["text"] != other["text"] for one, other in zip(before, after, strict=True)]
+    assert changed == flagged
+    assert "the translation repeated itself or was far too long; it was searched again" in mended
+    assert "the translation repeated itself or was far too long.\n" in kept
+
+
 def test_json_says_what_happened_to_each_line(run, bundle_path: Path, tmp_path: Path) -> None:
     source = _write(tmp_path / "in.txt", ["the cat", "ran far " * 20, "Q", "\ufffd", ""])
     _, out, err = run("translate", bundle_path, source, "--json", "--nbest", 2)
@@ -347,7 +364,7 @@ def test_pieces_that_the_vocabulary_does_not_know_are_noted(
     ]
     file = _write(tmp_path / "in", text)
 
-    _, _, err = run("translate", bundle_path, file)
+    _, _, err = run("translate", bundle_path, file, "--keep-runaways")
 
     assert [line for line in err.splitlines() if "unknown" in line] == [
         "Note: line 2: unknown to the vocabulary: 'Q'.",
@@ -414,7 +431,7 @@ def test_what_is_drawn_depends_on_the_seed_and_the_line(
     assert lines("--sample", "--seed", 0) == drawn
     assert lines("--temperature", 1) == lines("--top-p", 1, "--seed", 0) == drawn
     assert lines("--sample", "--seed", 1) != drawn
-    assert lines("--sample", "--top-k", 1, "--min-p", 0) == lines("--beam", 1)
+    assert lines("--sample", "--top-k", 1, "--min-p", 0) == lines("--beam", 1, "--keep-runaways")
     assert len(lines("--sample", "--nbest", 5)) == 15
 
 
@@ -473,7 +490,7 @@ def test_a_stream_prints_the_same_notes(run, bundle_path: Path, tmp_path: Path) 
     long = " ".join(["the cat"] * 40)
     path = _write(tmp_path / "in", ["the cat", long, "", "the Q"])
     for options in ((), ("--max-length", 2)):
-        _, _, notes = run("translate", bundle_path, path, *options)
+        _, _, notes = run("translate", bundle_path, path, "--keep-runaways", *options)
         assert "parts" in notes
         assert "unknown" in notes
         assert ("may lack its end" in notes) or not options
@@ -483,7 +500,7 @@ def test_a_stream_prints_the_same_notes(run, bundle_path: Path, tmp_path: Path) 
 
 
 def test_a_stream_prints_the_same_lines(run, bundle_path: Path, tmp_path: Path) -> None:
-    expected = _lines(run, bundle_path, tmp_path)
+    expected = _lines(run, bundle_path, tmp_path, "--keep-runaways")
     assert _lines(run, bundle_path, tmp_path, "--stream") == expected
     status, _, err = run("translate", bundle_path, os.devnull, "--stream", "--json")
     assert status == 2
@@ -671,7 +688,7 @@ def test_standard_output_that_is_full_is_no_fault_of_ours(
 
 def test_coverage_and_its_layer_have_options(run, bundle_path: Path, tmp_path: Path) -> None:
     def scores(*options: object) -> list[float]:
-        rows = _lines(run, bundle_path, tmp_path, "--nbest", 2, *options)
+        rows = _lines(run, bundle_path, tmp_path, "--nbest", 2, "--keep-runaways", *options)
         return [float(row.split("\t")[1]) for row in rows]
 
     free = scores()

@@ -175,7 +175,9 @@ def test_the_n_best_of_a_sentence_are_the_best_ways_to_join_its_parts(
     requests = [translator.requests.make_one(part.ids, [], options) for part in parts]
     each = search_all(translator.engine, options, requests)
 
-    found = translator.translate(LONG, options=options, split_sentences=False).hypotheses
+    found = translator.translate(
+        LONG, mend_runaways=False, options=options, split_sentences=False
+    ).hypotheses
 
     every = sorted((sum(h.score for h in chosen) for chosen in product(*each)), reverse=True)
     assert [h.score for h in found] == pytest.approx(every[:n_best])
@@ -300,10 +302,9 @@ def test_members_of_an_ensemble_look_together(make: Make) -> None:
 def test_a_coverage_penalty_ranks_what_a_translator_finds(translator: TextTranslator) -> None:
     options = SearchOptions(4, n_best=4, coverage_penalty=2.0)
 
-    free = translator.translate(
-        TEXT, options=replace(options, coverage_penalty=0.0), split_sentences=False
-    )
-    found = translator.translate(TEXT, options=options, attention=True, split_sentences=False)
+    way: dict[str, Any] = {"mend_runaways": False, "split_sentences": False}
+    free = translator.translate(TEXT, options=replace(options, coverage_penalty=0.0), **way)
+    found = translator.translate(TEXT, options=options, attention=True, **way)
 
     for translation in found:
         for h in translation.hypotheses:

@@ -57,4 +57,5 @@ def test_the_code_of_a_page_runs(
     exec(code, {})
 
     if name == "results":  # the stream is the translation
-        assert capsys.readouterr().out == TextTranslator(bundle).translate("저는 학생입니다.").text
+        plain = TextTranslator(bundle).translate("저는 학생입니다.", mend_runaways=False)
+        assert capsys.readouterr().out == plain.text

@@ -83,7 +83,10 @@ def test_read_as_argos_reads_it_it_translates_as_the_bundle_does(
         (found,) = peer.translate_batch([pieces.encode(text, out_type=str)], **greedy)
         theirs = pieces.decode_pieces(found.hypotheses[0]).replace("▁", " ").replace("_", " ")
         assert (
-            theirs.strip() == ours.translate(text, options=options).text.replace("_", " ").strip()
+            theirs.strip()
+            == ours.translate(text, mend_runaways=False, options=options)
+            .text.replace("_", " ")
+            .strip()
         )
 
 

@@ -59,7 +59,9 @@ def test_scores_and_cards_are_those_of_the_better_weights(
     assert result.bundle == find_bundle(run)
     folder = Path(config.data.directory)
     pairs = read_parallel(folder / "valid.source", folder / "valid.target")
-    texts = TextTranslator(load_bundle(run / better)).translate([pair.source for pair in pairs])
+    texts = TextTranslator(load_bundle(run / better)).translate(
+        [pair.source for pair in pairs], mend_runaways=False
+    )
     metrics = config.evaluation.metrics
     expected = score_texts([t.text for t in texts], [pair.target for pair in pairs], metrics)
     assert report["test"] == [score.as_dict() for score in expected]

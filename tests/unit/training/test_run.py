@@ -132,7 +132,9 @@ class TestFinishedRun:
         config = load_run_config(run / "config.toml")
         folder = Path(config.data.directory)
         pairs = read_parallel(folder / "valid.source", folder / "valid.target")
-        found = TextTranslator(bundle).translate([pair.source for pair in pairs])
+        found = TextTranslator(bundle).translate(
+            [pair.source for pair in pairs], mend_runaways=False
+        )
         expected = score_texts(
             [translation.text for translation in found],
             [pair.target for pair in pairs],
