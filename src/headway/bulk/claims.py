@@ -14,7 +14,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from headway.runtime.atomic_files import PARTIAL, replace
+from headway.errors import RunError
+from headway.runtime.atomic_files import PARTIAL, replace, writing
 
 _TOUCHES = 4
 """A worker touches its claim this many times within a lease."""
@@ -28,9 +29,14 @@ def claim_path(folder: Path, shard: int) -> Path:
 def claim(folder: Path, shard: int, lease: float) -> bool:
     """Claim a shard; return False while another worker has it.
 
-    lease: seconds after which a claim that nobody touched is taken over.
+    lease: seconds after which a claim that was not touched is taken over. RunError if the folder
+    cannot be written.
     """
-    path = claim_path(folder, shard)
+    with writing(folder / "claims", RunError, "Make the folder writable, then work again."):
+        return _claim(claim_path(folder, shard), lease)
+
+
+def _claim(path: Path, lease: float) -> bool:
     if _create(path):
         return True
     if not is_expired(path, lease):
@@ -80,7 +86,8 @@ def kept(folder: Path, shard: int, lease: float) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # the lease will end
+            path.unlink()
 
 
 def _create(path: Path) -> bool:

@@ -53,10 +53,8 @@ class Worker:
 
     def work(self, *, lease: float, until: Callable[[], bool]) -> Outcome:
         """Claim and translate shards until none is left, or `until` returns True."""
-        while not until():
-            shard = self._claimed(lease)
-            if shard is None:
-                break
+        shard: int | None = -1
+        while not until() and (shard := self._claimed(lease, shard + 1)) is not None:
             with kept(self.folder, shard, lease):
                 self.translate(shard)
         return outcome(self.folder, self.plan)
@@ -68,8 +66,10 @@ class Worker:
         manifest = read_manifest(self.folder, shard)
         return Outcome.FAILURES if manifest is None or manifest.failures else Outcome.DONE
 
-    def _claimed(self, lease: float) -> int | None:
-        for shard in range(len(self.plan.shards)):
+    def _claimed(self, lease: float, start: int) -> int | None:
+        """Claim a free shard, looked for from `start` on and then from the beginning."""
+        count = len(self.plan.shards)
+        for shard in (*range(start, count), *range(start)):
             if is_done(self.folder, shard) or not claim(self.folder, shard, lease):
                 continue
             if not is_done(self.folder, shard):  # it may have been finished before the claim

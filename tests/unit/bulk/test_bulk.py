@@ -17,7 +17,7 @@ from headway.bulk import claims, parts, rows, whole, work
 from headway.bulk.claims import claim, claim_path, is_expired
 from headway.bulk.inputs import inputs_of, shards_of_input
 from headway.bulk.plan import read_plan
-from headway.bulk.work import Outcome, task_number
+from headway.bulk.work import Outcome, load_worker, task_number
 from headway.decoding.translator import TextTranslator
 from headway.errors import BundleError, ConfigError, DataError, HeadwayError, RunError
 
@@ -351,6 +351,37 @@ def test_a_full_disk_loses_nothing(
             ready(folder).work(lease=60, until=never)
     assert whole.status(folder, plan).done == whole.status(folder, plan).claimed == 0
     assert finished(folder, tmp_path / "out.txt") == expected
+
+
+def test_a_folder_that_cannot_be_written_is_told(
+    text: Path, tmp_path: Path, planned: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "job"
+    planned(folder, text)
+
+    def refused(path: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(claims, "_create", refused)
+    with pytest.raises(RunError, match=r"claims cannot be written \(Permission denied\)"):
+        ready(folder).work(lease=60, until=never)
+
+
+def test_a_worker_looks_from_its_last_shard_on_and_then_from_the_beginning(
+    text: Path, tmp_path: Path, planned: MakePlan
+) -> None:
+    folder = tmp_path / "job"
+    planned(folder, text, shard_lines=3)
+    done: list[int] = []
+    worker = load_worker(folder, lambda shard, manifest: done.append(shard))
+    for shard in (0, 1):
+        assert claim(folder, shard, lease=60)
+    assert worker.work(lease=60, until=lambda: len(done) == 2) is Outcome.OTHERS_AT_WORK
+    assert done == [2, 3]
+    for shard in (0, 1):
+        claim_path(folder, shard).unlink()
+    assert worker.work(lease=60, until=never) is Outcome.DONE
+    assert done == [2, 3, 0, 1, 4]
 
 
 def test_inputs_that_are_no_text_are_refused(tmp_path: Path, planned: MakePlan) -> None:
