@@ -36,7 +36,7 @@ ROOMS = (
         (
             "howto/corpora", "howto/cleaning", "howto/mixing",
             "howto/continuing", "howto/gpu", "howto/several-processes",
-            "howto/watching", "howto/translating", "howto/decoding",
+            "howto/watching", "howto/translating", "howto/documents", "howto/decoding",
             "howto/several-sentences", "howto/constraints", "howto/results", "howto/faster",
             "howto/bulk", "howto/scoring",
             "howto/explorer", "howto/inspection", "howto/alignment", "howto/attribution",

@@ -62,10 +62,24 @@ Glossary = Annotated[
         "--glossary", help="Source terms with translations, a tab between; term* has any ending."
     ),
 ]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="text|html",
+        help="Translate a document: its text, while all else stays as it is.",
+    ),
+]
 Groups = Annotated[
     int | None,
     typer.Option(
         "--groups", help="Divide the beam into this many groups that avoid each other's choices."
+    ),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep", help="Text of a document that stays as it is; may be given several times."
     ),
 ]
 KeepRunaways = Annotated[
@@ -73,6 +87,14 @@ KeepRunaways = Annotated[
     typer.Option(
         "--keep-runaways",
         help="Keep translations that repeat themselves or are far too long; else: search again.",
+    ),
+]
+LowerCapitals = Annotated[
+    bool,
+    typer.Option(
+        "--lower-capitals/--leave-capitals",
+        help="Translate sentences of a document that are in capitals in small letters, and raise "
+        "their translations; or translate them as they are.",
     ),
 ]
 LengthForm = Annotated[

@@ -34,6 +34,9 @@ def translate(
     ] = None,
     text: search.Text = None,
     as_text: search.AsText = False,
+    document_format: search.Format = None,
+    keep: search.Keep = None,
+    lower_capitals: search.LowerCapitals = True,
     out: Annotated[Path | None, typer.Option("--out", help="Where to write; else stdout.")] = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
@@ -77,7 +80,8 @@ def translate(
     """Translate a file or standard input; docs/en/howto/decoding.md says what each option does."""
     from headway.cli.line_notes import LineNotes
 
-    _check_sentences(model, file, text, as_text=as_text)
+    is_document = document_format is not None
+    _check_sentences(model, file, text, as_text=as_text or is_document)
     inputs = {"FILE": file, "--prefix": prefix, "--terms": terms, "--glossary": glossary}
     _check_files(inputs, {"--out": out, "--alignments": alignments})
     _check_options(ctx.params)
@@ -85,6 +89,13 @@ def translate(
     remark_on_unfinished([model, *(ensemble or [])], quiet)
     remark_on_precision(translator, precision, quiet)
     wishes = _wishes(translator, ctx.params)
+    if document_format is not None:
+        from headway.cli.documents import translate_document
+        from headway.documents import check_form
+
+        translate_document(translator, wishes, check_form(document_format), ctx.params)
+        wishes.finish(quiet)
+        return
     tags = TagWatch(translator.bundle, quiet)
     watch = ParagraphWatch(translator, split_sentences=split_sentences, quiet=quiet)
     mended = not (stream or keep_runaways or wishes.options.sampling)
@@ -137,6 +148,14 @@ def _check_options(chosen: Mapping[str, Any]) -> None:
     lines = chosen["out"] or chosen["alignments"] or chosen["nbest"] != 1 or chosen["as_json"]
     if chosen["stream"] and lines:
         raise typer.BadParameter(_STREAM_ALONE)
+    if chosen["document_format"] is not None:
+        from headway.cli.documents import check_options
+        from headway.documents import check_form
+
+        check_form(chosen["document_format"])
+        check_options(chosen)
+    elif chosen["keep"]:
+        raise typer.BadParameter("--keep is for documents; name their --format.")
     if chosen["prefix_bias"] is not None and chosen["prefix"] is None:
         raise typer.BadParameter("--prefix-bias favours a prefix; name its file with --prefix.")
 

@@ -20,6 +20,8 @@ _KINDS = {
     "JSON": (".json", ".ipynb"),
     "LaTeX": (".tex",),
 }
+_FORMATS = {"an HTML page": "html"}
+"""Kinds that `headway translate --format` translates, with the name of the format."""
 _OF_OFFICE = (".docx", ".doc", ".odt", ".rtf", ".pdf", ".xlsx", ".xls", ".ods", ".pptx", ".ppt",
               ".odp", ".epub")  # fmt: skip
 _PAGE = re.compile(r"\s*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
@@ -73,8 +75,10 @@ def kind_of(lines: Sequence[str]) -> str:
 
 
 def _document(name: str, kind: str) -> DataError:
+    remedy = "Save its text in a file with one sentence a line"
+    if kind in _FORMATS:
+        remedy = f"Translate it as a document with --format {_FORMATS[kind]}"
     return DataError(
         f"{name} is {kind}: each of its lines would be translated as a sentence, markup and all.",
-        "Save its text in a file with one sentence a line, or take the lines as they are with "
-        "--as-text.",
+        f"{remedy}, or take the lines as they are with --as-text.",
     )

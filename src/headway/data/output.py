@@ -42,22 +42,27 @@ class OutputFile:
     failure during the copy, the file is a mix of both, and `partial` has all lines.
     """
 
-    def __init__(self, path: Path, option: str = "--out") -> None:
-        """Prepare to write to this path, which this option named."""
+    def __init__(self, path: Path, option: str = "--out", *, of_lines: bool = True) -> None:
+        """Prepare to write to this path, which this option named.
+
+        of_lines: False for a document, whose content is written at once.
+        """
         self.path = expanded(path)
+        self.of_lines = of_lines
         self.named = self.path
         """The path as it was named; in an open file, `path` has all links resolved."""
         self.option = option
         self.partial: Path | None = None
         """The file with the lines until they are complete; None if they go to a stream."""
-        self.file: IO[str] | None = None
+        self.file: io.TextIOWrapper | None = None
         self._in_place = False
         self._is_discarded = False
         self._raw: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
         """Open the file; DataError if that is impossible, before any work."""
-        _check_form(self.path, self.option)
+        if self.of_lines:
+            _check_form(self.path, self.option)
         compressing(io.BytesIO(), self.path)  # raises if a library is missing
         try:
             self._raw = self._open()
@@ -72,6 +77,14 @@ class OutputFile:
         assert self.file is not None
         try:
             self.file.write(line + "\n")
+        except OSError as error:
+            raise self._refused(error) from None
+
+    def write_content(self, content: bytes) -> None:
+        """Write the whole of a document; it is the last thing that is written."""
+        assert self.file is not None
+        try:
+            self.file.buffer.write(content)
         except OSError as error:
             raise self._refused(error) from None
 

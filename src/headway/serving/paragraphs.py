@@ -5,14 +5,15 @@ translation, and asks about one of its sentences at a time.
 """
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from fastapi import APIRouter, Depends
 from fastapi import Request as HttpRequest
 
 from headway.decoding.assemble import JoinedText, is_lost
 from headway.decoding.options import SearchOptions
-from headway.decoding.parts import Joint, Part
+from headway.documents.sentences import TextSentence
+from headway.documents.sentences import sentences_of as sentences_of_text
 from headway.serving.failures import Json, RefusedError, told_as
 from headway.serving.limits import check_characters
 from headway.serving.models import Here, Served
@@ -21,15 +22,6 @@ from headway.serving.schemas import ParagraphBody, TextBody
 from headway.serving.searches import search_options
 
 router = APIRouter()
-
-
-class TextSentence(NamedTuple):
-    """One sentence of a text, for questions about it alone."""
-
-    source: str
-    """The sentence with the tags of the text, which only the first sentence has in the text."""
-    joint: Joint | None
-    """How it is joined to the previous sentence; None for the first one."""
 
 
 @router.post("/api/sentences")
@@ -84,27 +76,16 @@ def sentences_of(served: Served, body: TextBody) -> list[TextSentence]:
     """Return the sentences of a text; RefusedError if it is blank or too long."""
     check_characters([body.source])
     requests = served.translator.requests
-    at_most = requests.sentences_a_part(body.split_sentences)
-    parts = requests.parts(body.source, at_most=at_most)
-    if not parts and is_lost(served.translator.bundle, body.source):
+    found = sentences_of_text(requests, body.source, body.split_sentences)
+    if not found and is_lost(served.translator.bundle, body.source):
         raise RefusedError(
             400, "The tokenizer deletes all characters of the text.", "Give other text.", "blank"
         )
-    if not parts:
+    if not found:
         raise RefusedError(400, "The text is blank.", "Give a text to translate.", "blank")
-    if len({part.sentence for part in parts}) == 1:
-        return [TextSentence(body.source, None)]
-    first_parts: dict[int, Part] = {}  # of each sentence, by its start
-    for part in parts:
-        first_parts.setdefault(part.sentence.start, part)
-    return [TextSentence(_source(served, part), part.joint) for part in first_parts.values()]
-
-
-def _source(served: Served, part: Part) -> str:
-    """Return a sentence with its tags."""
-    tokenizer = served.translator.bundle.source_tokenizer
-    tags = "".join(tokenizer.pieces(part.ids[: part.sentence.repeated])).replace("▁", " ").strip()
-    return f"{tags} {part.sentence.text}" if tags else part.sentence.text
+    if len(found) == 1:
+        return [TextSentence(0, len(body.source), body.source, None)]
+    return found
 
 
 def answer(wish: TextWish) -> Json:

@@ -1,0 +1,56 @@
+"""Text in capitals, which most models have hardly seen: translated as a sentence, written back."""
+
+import re
+from collections.abc import Sequence
+
+from headway.documents.kept import Span
+
+_FEWEST = 8
+"""Letters; fewer may be an abbreviation, such as NASA."""
+_WORD = re.compile(r"[^\W\d_]{2,}")
+
+
+def is_in_capitals(text: str, kept: Sequence[Span] = ()) -> bool:
+    """Return True if all letters outside the kept stretches are capitals, in two words or more.
+
+    >>> is_in_capitals("DO NOT ENTER"), is_in_capitals("NASA und ESA"), is_in_capitals("NASA")
+    (True, False, False)
+    """
+    rest = "".join(_between(text, kept))
+    return (
+        rest.isupper() and sum(map(str.isupper, rest)) >= _FEWEST and len(_WORD.findall(rest)) > 1
+    )
+
+
+def as_sentence(text: str, kept: Sequence[Span] = ()) -> str:
+    """Return text in capitals as a sentence: its first letter stays a capital.
+
+    >>> as_sentence("DO NOT ENTER {ROOM}!", [(13, 19)])
+    'Do not enter {ROOM}!'
+    """
+    stretches = _between(text, kept)
+    lowered = [stretch.lower() for stretch in stretches]
+    first = next((n for n, stretch in enumerate(stretches) if _WORD.search(stretch)), None)
+    if first is not None:
+        place = next(n for n, letter in enumerate(stretches[first]) if letter.isalpha())
+        if len(lowered[first]) == len(stretches[first]):  # İ becomes two characters
+            low = lowered[first]
+            lowered[first] = low[:place] + stretches[first][place] + low[place + 1 :]
+    return _joined(lowered, text, kept)
+
+
+def in_capitals(text: str, kept: Sequence[Span] = ()) -> str:
+    """Return a text in capitals, except its kept stretches."""
+    return _joined([stretch.upper() for stretch in _between(text, kept)], text, kept)
+
+
+def _between(text: str, kept: Sequence[Span]) -> list[str]:
+    """Return the stretches before, between and after the kept ones."""
+    bounds = [0, *(place for span in kept for place in span), len(text)]
+    return [text[bounds[n] : bounds[n + 1]] for n in range(0, len(bounds), 2)]
+
+
+def _joined(between: Sequence[str], text: str, kept: Sequence[Span]) -> str:
+    written = [text[begin:end] for begin, end in kept]
+    pairs = zip(between, [*written, ""], strict=True)
+    return "".join(part for pair in pairs for part in pair)

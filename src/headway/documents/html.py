@@ -1,0 +1,335 @@
+"""HTML: text is translated, and all else stays byte for byte.
+
+The tokenizer of turbohtml follows the standard of HTML and gives each token as it is written. Text
+up to a tag that begins or ends a block is a passage, in which tags such as `<a>` are elements.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from headway.documents.document import Parts
+from headway.documents.passage import Element, Passage
+from headway.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from turbohtml import Token
+
+_INLINE = frozenset({
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "del", "dfn", "em", "font", "g", "i",
+    "ins", "label", "mark", "nobr", "q", "s", "small", "span", "strike", "strong", "sub", "sup",
+    "time", "u", "x",
+})  # fmt: skip
+"""Elements within a sentence, whose places follow its words."""
+_KEPT_INLINE = frozenset({"code", "kbd", "ruby", "samp", "tt", "var"})
+_UNSEEN = frozenset({"img", "math", "script", "style", "svg", "template", "wbr"})
+"""Elements within a sentence that have no words of it."""
+_KEPT = frozenset({"iframe", "noembed", "noframes", "plaintext", "pre", "textarea", "xmp"})
+_VOID = frozenset({
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source",
+    "track", "wbr",
+})  # fmt: skip
+_PLACEHOLDERS = frozenset({"bx", "ex", "g", "ph", "x"})
+"""Elements of XLIFF that programs put into pages, such as `<x id="1"/>`."""
+_ENDED_BY_THE_NEXT = frozenset({"dd", "dt", "li", "option", "p", "td", "th", "tr"})
+_SPACES = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029", " "))
+_DEEPEST = 50
+"""Elements within each other in one passage; tags of deeper ones divide the text."""
+
+
+def parts_of_html(text: str) -> Parts:
+    """Return the passages of a page or a piece of one, and the rest.
+
+    Kept: code, kbd, pre, samp, script, style, textarea, tt, var and what else is no prose; and
+    elements with translate="no" or the class notranslate.
+    """
+    return _Reader(text).parts()
+
+
+class _Token(NamedTuple):
+    """A token with its place, in one of the kinds that matter here."""
+
+    kind: str
+    """text, start, end, comment or other."""
+    start: int
+    end: int
+    tag: str = ""
+    text: str = ""
+    """What a text token says, with references decoded."""
+    keeps: bool | None = None
+    """Whether the attributes of a start tag say that its text is kept; None if they do not say."""
+    is_empty: bool = False
+    """The tag ends its own element, as in `<x/>`."""
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    """Yield the tokens of a page, which together are the page."""
+    try:
+        from turbohtml import TokenType, tokenize
+    except ImportError:
+        raise MissingExtraError.of("documents", "HTML needs turbohtml.") from None
+    kinds = {
+        TokenType.TEXT: "text", TokenType.CHARACTER_REFERENCE: "text",
+        TokenType.START_TAG: "start", TokenType.END_TAG: "end", TokenType.COMMENT: "comment",
+    }  # fmt: skip
+    # The tokenizer changes these; of the same length, each token stays where it is.
+    shown = text.replace("\r", " ").replace("\0", "\ufffd").replace("</>", "<!>")
+    place = 0
+    for token in tokenize(shown, resolve_references=False, capture_source=True):
+        length = len(token.data or "") if token.source is None else len(token.source)
+        start, place = place, place + length
+        tag = token.tag or ""
+        keeps = _keeps(token) if token.type == TokenType.START_TAG else None
+        data = (token.data or "") if token.source is not None else text[start:place]
+        is_empty = tag in _VOID or (token.self_closing and tag in _PLACEHOLDERS)
+        kind = kinds.get(token.type, "other")
+        yield _Token(kind, start, place, tag, data, keeps, is_empty)
+    if place < len(text):  # a tag without an end
+        yield _Token("other", place, len(text))
+
+
+def _keeps(token: "Token") -> bool | None:
+    translate = token.attr("translate")
+    if "notranslate" in (token.attr("class") or "").split():
+        return True
+    if translate is None:
+        return None
+    return {"no": True, "yes": False, "": False}.get(translate.strip().lower())
+
+
+@dataclass(slots=True)
+class _Open:
+    """An element that has begun."""
+
+    tag: str
+    keeps: bool
+
+
+@dataclass(slots=True)
+class _Item:
+    """Something within a passage."""
+
+    kind: str
+    """text, start, end, point, or kept: an element whose text is kept."""
+    source: str
+    """As it is written."""
+    text: str = ""
+    spelled: list[str] = field(default_factory=list)
+    tag: str = ""
+    partner: int | None = None
+    """The place of the tag that ends this element, or begins it."""
+
+
+class _Reader:
+    """Reads a page once, and collects the items of the passage that it is in."""
+
+    def __init__(self, page: str) -> None:
+        self.page = page
+        self.found: Parts = []
+        self.open: list[_Open] = []
+        self.items: list[_Item] = []
+        self.kept: _Kept | None = None
+
+    def parts(self) -> Parts:
+        """Return the parts of the page."""
+        for token in _tokens(self.page):
+            self._take(token)
+        self._end_kept()
+        self._end_passage()
+        return self.found
+
+    @property
+    def _keeps(self) -> bool:
+        return self.open[-1].keeps if self.open else False
+
+    def _take(self, token: _Token) -> None:
+        source = self.page[token.start : token.end]
+        kept_before = self._keeps
+        if token.kind == "start":
+            self._begin(token)
+        elif token.kind == "end":
+            self._end(token.tag)
+        if self.kept is not None:
+            self._continue_kept(token, source)
+        elif token.kind == "text" and not self._keeps:
+            self._add_text(token, source)
+        elif token.kind == "comment" and not self._keeps:
+            self.items.append(_Item("point", source))
+        elif token.kind == "start" and not kept_before and self._begins_kept(token):
+            self.kept = _Kept(token.tag, len(self.open) - 1, [source])
+        elif token.kind == "start" and not self._keeps and token.is_empty and self._is_point(token):
+            self.items.append(_Item("point", source))
+        elif token.kind in ("start", "end") and token.tag in _INLINE and not kept_before:
+            self.items.append(_Item(token.kind, source, tag=token.tag))
+        else:
+            self._end_passage()
+            self.found.append(source)
+
+    def _is_point(self, token: _Token) -> bool:
+        return token.tag in _UNSEEN | _PLACEHOLDERS
+
+    def _begins_kept(self, token: _Token) -> bool:
+        """Return True for the beginning of a kept element within a sentence."""
+        if token.is_empty:
+            return False
+        inline = token.tag in _INLINE | _KEPT_INLINE | _UNSEEN
+        return inline and self._keeps
+
+    def _begin(self, token: _Token) -> None:
+        if self.open and self.open[-1].tag == token.tag and token.tag in _ENDED_BY_THE_NEXT:
+            self.open.pop()
+        if token.is_empty:
+            return
+        keeps = token.keeps
+        if keeps is None:
+            keeps = self._keeps or token.tag in _KEPT | _KEPT_INLINE | _UNSEEN
+        self.open.append(_Open(token.tag, keeps))
+
+    def _end(self, tag: str) -> None:
+        """End the latest element of this tag, and those within it; a tag without one ends none."""
+        for place in reversed(range(len(self.open))):
+            if self.open[place].tag == tag:
+                del self.open[place:]
+                return
+
+    def _add_text(self, token: _Token, source: str) -> None:
+        if token.text == source:
+            text = source.translate(_SPACES)
+            self.items.append(_Item("text", source, text, list(source)))
+        else:  # a reference, such as &amp; whose text may be several characters
+            text = token.text.translate(_SPACES) or " "
+            self.items.append(_Item("text", source, text, [source, *[""] * (len(text) - 1)]))
+
+    def _continue_kept(self, token: _Token, source: str) -> None:
+        """Add a token to the kept element, or end it."""
+        assert self.kept is not None
+        self.kept.sources.append(source)
+        if token.kind == "text":
+            self.kept.texts.append(token.text)
+        ended = len(self.open) <= self.kept.depth
+        if ended and token.tag == self.kept.tag:
+            self._end_kept()
+        elif ended or not self._keeps:  # by the end of a block, or translate="yes" within it
+            whole, self.kept = self.kept.sources, None
+            self._end_passage()
+            self.found += whole
+
+    def _end_kept(self) -> None:
+        """Make an item of the kept element that has ended."""
+        if self.kept is None:
+            return
+        kept, self.kept = self.kept, None
+        source, text = "".join(kept.sources), "".join(kept.texts)
+        words = " ".join(text.split())
+        if kept.tag in _UNSEEN or not words:
+            self.items.append(_Item("point", source))
+            return
+        # A space within the element, which its own text is without, separates it from the words.
+        space = _Item("text", "", " ", [""])
+        self.items += [space] * text[0].isspace()
+        self.items.append(_Item("kept", source, words, [""] * len(words)))
+        self.items += [space] * text[-1].isspace()
+
+    def _end_passage(self) -> None:
+        """Make passages of the collected items; a tag without its partner divides them."""
+        _pair(self.items)
+        part: list[_Item] = []
+        for item in _without_notes(self.items):
+            if item.kind in ("start", "end") and item.partner is None:
+                self._add_passage(part)
+                part = []
+                self.found.append(item.source)
+            else:
+                part.append(item)
+        self._add_passage(part)
+        self.items = []
+
+    def _add_passage(self, items: list[_Item]) -> None:
+        if any(item.kind == "text" and not item.text.isspace() for item in items):
+            self.found.append(_passage(items))
+        else:
+            self.found += [item.source for item in items]
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A kept element within a sentence, of which more follows."""
+
+    tag: str
+    depth: int
+    """The number of elements around it."""
+    sources: list[str]
+    texts: list[str] = field(default_factory=list)
+
+
+def _pair(items: list[_Item]) -> None:
+    """Set the partners of tags; a tag without one has None, as all pairs around it have."""
+    waiting: list[int] = []
+    for place, item in enumerate(items):
+        if item.kind == "start":
+            waiting.append(place)
+        elif item.kind == "end" and waiting and items[waiting[-1]].tag == item.tag:
+            begin = waiting.pop()
+            if len(waiting) < _DEEPEST:
+                items[begin].partner, item.partner = place, begin
+    alone = [item.kind in ("start", "end") and item.partner is None for item in items]
+    before = [0, *accumulate(alone)]
+    for place, item in enumerate(items):
+        begin = item.partner
+        if item.kind == "end" and begin is not None and before[place] > before[begin]:
+            items[begin].partner = item.partner = None
+
+
+def _without_notes(items: Sequence[_Item]) -> Iterator[_Item]:
+    """Yield items; <sup> without a letter, such as a note's number, is markup and no word."""
+    place = 0
+    while place < len(items):
+        item = items[place]
+        if item.tag == "sup" and item.kind == "start" and item.partner is not None:
+            inner = items[place : item.partner + 1]
+            if not any(map(str.isalpha, "".join(each.text for each in inner))):
+                yield _Item("point", "".join(each.source for each in inner))
+                place = item.partner + 1
+                continue
+        yield item
+        place += 1
+
+
+def _passage(items: list[_Item]) -> Passage:
+    """Return the passage of items in which every tag has its partner."""
+    texts: list[str] = []
+    spelled: list[str] = []
+    references: dict[str, str] = {}
+    outermost: list[Element] = []
+    inside: list[Element] = []
+    for item in items:
+        siblings = inside[-1].children if inside else outermost
+        start, end = len(spelled), len(spelled) + len(item.text)
+        texts.append(item.text)
+        spelled += item.spelled
+        if item.kind == "start":
+            inside.append(Element(item.source, start=start))
+            siblings.append(inside[-1])
+        elif item.kind == "end":
+            element = inside.pop()
+            element.after, element.end = item.source, start
+        elif item.kind == "point":
+            siblings.append(Element(item.source, start=start, end=end))
+        elif item.kind == "kept":
+            siblings.append(Element("", "", start, end, item.source))
+        elif item.text != item.source and len(item.text) == 1:
+            references.setdefault(item.text, item.source)
+    return Passage("".join(texts), outermost, spelled, _Escaping(references))
+
+
+class _Escaping:
+    """Writes text with the references that the passage used for the same characters."""
+
+    def __init__(self, references: dict[str, str]) -> None:
+        needed = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
+        own = {character: written for character, written in references.items() if character != " "}
+        self.table = str.maketrans({**needed, **own})
+
+    def __call__(self, text: str) -> str:
+        return text.translate(self.table)

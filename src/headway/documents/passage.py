@@ -1,0 +1,86 @@
+"""A passage: text that is translated together, with the markup inside it."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True, eq=False)
+class Element:
+    """Markup within a passage: around some of its text, or at one place.
+
+    Elements are nested as in the document: `children` are within this one, in their order.
+    """
+
+    before: str
+    """What is written before its text, such as `<b>`."""
+    after: str = ""
+    """What is written after its text, such as `</b>`; empty for markup at one place."""
+    start: int = 0
+    end: int = 0
+    """Its characters of the passage; empty for markup at one place."""
+    content: str | None = None
+    """The markup of text that is kept as it is, written instead of that text; None if its text is
+    translated."""
+    children: list["Element"] = field(default_factory=list)
+
+
+def identity(text: str) -> str:
+    """Return the text as it is, for documents that write all characters as they are."""
+    return text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passage:
+    """Text that is translated together, such as a paragraph."""
+
+    text: str
+    """The text without markup; line ends and tabs within it are spaces."""
+    elements: Sequence[Element] = ()
+    """The outermost elements, in their order."""
+    spelled: Sequence[str] = ""
+    """How the document writes each character of the text; empty if it writes them as they are."""
+    written: Callable[[str], str] = identity
+    """Returns new text as the document writes it, such as `&lt;` for `<`."""
+
+    def original(self, start: int, end: int) -> str:
+        """Return characters as the document writes them."""
+        return "".join(self.spelled[start:end]) if self.spelled else self.text[start:end]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The beginning or the end of an element, or both at once for an element of one place."""
+
+    element: Element
+    position: int
+    """The character of the passage before which it stands."""
+    opens: bool
+    closes: bool
+
+
+def edges(elements: Sequence[Element]) -> Iterator[Edge]:
+    """Yield the beginnings and ends of elements and their children, in their order."""
+    open_elements: list[tuple[Element, Iterator[Element]]] = []
+    siblings = iter(elements)
+    while True:
+        element = next(siblings, None)
+        if element is None:
+            if not open_elements:
+                return
+            parent, siblings = open_elements.pop()
+            yield Edge(parent, parent.end, opens=False, closes=True)
+        elif element.content is not None or not (element.after or element.children):
+            yield Edge(element, element.start, opens=True, closes=True)
+        else:
+            yield Edge(element, element.start, opens=True, closes=False)
+            open_elements.append((element, siblings))
+            siblings = iter(element.children)
+
+
+def descendants(elements: Sequence[Element]) -> Iterator[Element]:
+    """Yield elements and all elements within them, without recursion, because pages nest deeply."""
+    waiting = list(reversed(elements))
+    while waiting:
+        element = waiting.pop()
+        yield element
+        waiting.extend(reversed(element.children))
