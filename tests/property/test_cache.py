@@ -25,7 +25,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "pre": {"norm_position": "pre"},
     "ssru": {"decoder_past": "ssru"},
     "ssru, zeros": {"decoder_past": "ssru", "zero_id": 2},
-    "halved": {"sinusoid_layout": "halved"},
+    "halved": {"sinusoid_layout": "halved", "first_position": 2},
     "learned": {"positions": "learned", "max_positions": 9},
     "gated": {"activation": "swiglu", "attention_bias": False},
     "depths": {"num_encoder_layers": 3, "num_decoder_layers": 1, "output_bias": True},

@@ -36,6 +36,7 @@ architectures = st.fixed_dictionaries(
         "norm_epsilon": st.sampled_from([1e-6, 1e-5, 0.1]),
         "positions": st.sampled_from(["sinusoidal", "learned"]),
         "sinusoid_layout": st.sampled_from(["interleaved", "halved", "split"]),
+        "first_position": st.sampled_from([0, 2]),
         "max_positions": st.integers(3, 41),
         "scale_embeddings": booleans,
         "shared_embeddings": st.sampled_from(["all", "target", "none"]),

@@ -43,6 +43,7 @@ VARIANTS = st.fixed_dictionaries(
         "scale_embeddings": st.booleans(),
         "positions": st.sampled_from(["sinusoidal", "learned"]),
         "sinusoid_layout": st.sampled_from(["interleaved", "halved", "split"]),
+        "first_position": st.sampled_from([0, 2]),
         "d_k": st.sampled_from([5, 16, 7]),
         "d_v": st.sampled_from([4, 16, 6]),
         "num_encoder_layers": st.integers(1, 2),

@@ -58,6 +58,8 @@ class Architecture(Section):
     sinusoid_layout: Literal["interleaved", "halved", "split"] = "interleaved"
     """Alternate sine and cosine, as in the paper; or all sines first, with the angles of
     tensor2tensor and Marian (halved) or of the paper (split, Hugging Face's Marian models)."""
+    first_position: int = Field(default=0, ge=0, le=_LONGEST)
+    """Position of the first token in the sinusoids: 2 in fairseq's models."""
     max_positions: int = Field(default=1024, ge=1, le=_LONGEST)
     """Length of the learned table; sinusoids have no limit."""
     scale_embeddings: bool = True

@@ -166,7 +166,11 @@ def _feed_forward_fields(variant: Variant) -> Fields:
 
 
 def _embedding_fields(variant: Variant) -> Fields:
-    position, latex = lines.POSITIONS[variant.positions]
+    first = variant.first_position
+    written = f"(pos + {first})" if first else "pos"
+    position, latex = (
+        Template(text).substitute(pos=written) for text in lines.POSITIONS[variant.positions]
+    )
     return {
         "scaled": "E[id] · √d_model" if variant.scaled else "E[id]",
         "scaled_latex": r"E_{id} \sqrt{d_{model}}" if variant.scaled else "E_{id}",

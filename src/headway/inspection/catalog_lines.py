@@ -205,19 +205,20 @@ ACTIVATIONS = {
 
 POSITIONS = {
     "interleaved": (
-        "sin(pos / 10000^(i / d_model)) for even i, cos(pos / 10000^((i − 1) / d_model)) for odd i",
-        r"\begin{array}{l}PE_{(pos,2i)}=\sin(pos/10000^{2i/d_{model}})\\"
-        r"PE_{(pos,2i+1)}=\cos(pos/10000^{2i/d_{model}})\end{array}",
+        "sin($pos / 10000^(i / d_model)) for even i, "
+        "cos($pos / 10000^((i − 1) / d_model)) for odd i",
+        r"\begin{array}{l}PE_{(pos,2i)}=\sin($pos/10000^{2i/d_{model}})\\"
+        r"PE_{(pos,2i+1)}=\cos($pos/10000^{2i/d_{model}})\end{array}",
     ),
     "halved": (
-        "sin(pos / 10000^(i / (d_model/2 − 1))) for i < d_model/2, cos of the same for the others",
-        r"\begin{array}{l}PE_{(pos,i)}=\sin(pos/10000^{i/(d_{model}/2-1)})\\"
-        r"PE_{(pos,d_{model}/2+i)}=\cos(pos/10000^{i/(d_{model}/2-1)})\end{array}",
+        "sin($pos / 10000^(i / (d_model/2 − 1))) for i < d_model/2, cos of the same for the others",
+        r"\begin{array}{l}PE_{(pos,i)}=\sin($pos/10000^{i/(d_{model}/2-1)})\\"
+        r"PE_{(pos,d_{model}/2+i)}=\cos($pos/10000^{i/(d_{model}/2-1)})\end{array}",
     ),
     "split": (
-        "sin(pos / 10000^(2i / d_model)) for i < d_model/2, cos of the same for the others",
-        r"\begin{array}{l}PE_{(pos,i)}=\sin(pos/10000^{2i/d_{model}})\\"
-        r"PE_{(pos,d_{model}/2+i)}=\cos(pos/10000^{2i/d_{model}})\end{array}",
+        "sin($pos / 10000^(2i / d_model)) for i < d_model/2, cos of the same for the others",
+        r"\begin{array}{l}PE_{(pos,i)}=\sin($pos/10000^{2i/d_{model}})\\"
+        r"PE_{(pos,d_{model}/2+i)}=\cos($pos/10000^{2i/d_{model}})\end{array}",
     ),
     "learned": ("row pos of a trained table", r"P_{pos}"),
 }

@@ -197,11 +197,11 @@ def _explain_position(working: Working) -> list[ExplanationStep]:
         above, even = column % half, column < half
     else:
         above, below, even = column - column % 2, width, column % 2 == 0
-    angle, function = row / 10000 ** (above / below), "sin" if even else "cos"
+    place = row + working.variant.first_position
+    angle, function = place / 10000 ** (above / below), "sin" if even else "cos"
     value = math.sin(angle) if even else math.cos(angle)
-    return [
-        ExplanationStep(words, f"{function}({row} / 10000^({above} / {below}))", value, abs(value))
-    ]
+    text = f"{function}({place} / 10000^({above} / {below}))"
+    return [ExplanationStep(words, text, value, abs(value))]
 
 
 def _explain_embedded(working: Working) -> list[ExplanationStep]:

@@ -26,6 +26,8 @@ class Variant:
     """The first sub-layer of the decoder."""
     activation: str = "relu"
     positions: Positions = "interleaved"
+    first_position: int = 0
+    """The position of the first token in the sinusoids."""
     scaled: bool = True
     """Embeddings are multiplied by sqrt(d_model)."""
     attention_bias: bool = True
@@ -52,6 +54,7 @@ def variant_of(model: Transformer) -> Variant:
         decoder_past="ssru" if recurrent else "self_attention",
         activation=first_with(layers, "feed_forward.activation", "relu"),
         positions=positions.layout if sinusoidal else "learned",  # type: ignore[arg-type]
+        first_position=positions.first if sinusoidal else 0,
         scaled=first_with([model.target_embedding], "scale", 1.0) != 1.0,
         attention_bias=first_with(layers, "self_attention.w_q.bias", None) is not None,
         feed_forward_bias=first_with(layers, "feed_forward.w_1.bias", None) is not None,

@@ -15,14 +15,14 @@ LAYOUTS = ("halved", "interleaved", "split")
 
 
 def sinusoid_table(
-    length: int, d_model: int, layout: str = "interleaved"
+    length: int, d_model: int, layout: str = "interleaved", first: int = 0
 ) -> Float[Tensor, "length d_model"]:
-    """Return sines and cosines of the position, in float64.
+    """Return sines and cosines of the positions first to first + length - 1, in float64.
 
     interleaved: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) = cos(the same),
     as the paper writes it. split: the same numbers, all sines before all cosines, as Hugging Face's
     Marian models have them. halved: all sines, then all cosines, of pos / 10000^(i / (d_model / 2 -
-    1)), as tensor2tensor and Marian itself compute it.
+    1)), as tensor2tensor, fairseq and Marian itself compute it.
 
     >>> sinusoid_table(2, 4)[1].tolist() == [
     ...     math.sin(1), math.cos(1), math.sin(1 / 100), math.cos(1 / 100)]
@@ -31,7 +31,7 @@ def sinusoid_table(
     Elsewhere: get_angles, get_positional_encoding, get_sinusoid_encoding_table,
     position_encoding_init, positional_encoding.
     """
-    position = torch.arange(length, dtype=torch.float64)[:, None]  # (length, 1)
+    position = torch.arange(first, first + length, dtype=torch.float64)[:, None]  # (length, 1)
     if layout == "interleaved":
         even = torch.arange(0, d_model, 2, dtype=torch.float64)
         angle = position / 10000.0 ** (even / d_model)  # (length, ceil(d_model / 2))
@@ -57,8 +57,11 @@ class SinusoidalPositionalEncoding(nn.Module):
     """
 
     @hinted(**ARGUMENTS)
-    def __init__(self, d_model: int, layout: str = "interleaved") -> None:
-        """Prepare the first 512 positions; longer tables are made when they are needed."""
+    def __init__(self, d_model: int, layout: str = "interleaved", first: int = 0) -> None:
+        """Prepare 512 positions; longer tables are made when they are needed.
+
+        first: the position of the first token: 0, but 2 in fairseq's models.
+        """
         super().__init__()
         check_sizes({"d_model": d_model})
         if not isinstance(layout, str):
@@ -68,13 +71,14 @@ class SinusoidalPositionalEncoding(nn.Module):
             )
         self.d_model = d_model
         self.layout = layout
+        self.first = first
         # Not a parameter and not saved: the formula defines it.
         self.table: Tensor
         self.register_buffer("table", torch.empty(0), persistent=False)
         self.table = self._make(512)
 
     def forward(self, length: int, start: int = 0) -> Float[Tensor, "L d_model"]:
-        """Return the encodings of positions start to start + length - 1."""
+        """Return the encodings of tokens start to start + length - 1."""
         _check_length(length)
         table = self.table  # read once: another thread may replace it
         if start + length > table.size(0):
@@ -92,7 +96,7 @@ class SinusoidalPositionalEncoding(nn.Module):
         return self
 
     def _make(self, length: int) -> Float[Tensor, "L d_model"]:
-        return sinusoid_table(length, self.d_model, self.layout).to(self.table)
+        return sinusoid_table(length, self.d_model, self.layout, self.first).to(self.table)
 
 
 class LearnedPositionalEncoding(nn.Module):

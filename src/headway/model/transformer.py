@@ -167,7 +167,9 @@ def _input_embedding(tokens: TokenEmbedding, config: ModelConfig) -> InputEmbedd
     if config.positions == "learned":
         positions = LearnedPositionalEncoding(config.d_model, config.max_positions)
     else:
-        positions = SinusoidalPositionalEncoding(config.d_model, config.sinusoid_layout)
+        positions = SinusoidalPositionalEncoding(
+            config.d_model, config.sinusoid_layout, config.first_position
+        )
     return InputEmbedding(tokens, positions, config.dropout, config.scale_embeddings)
 
 

@@ -78,6 +78,7 @@ class Served:
             },
             "norm_position": config.norm_position,
             "positional_encoding": variant_of(bundle.model).positions,
+            "first_position": variant_of(bundle.model).first_position,
             "decoding": bundle.decoding.model_dump(),
             "max_beam": BEAM,
             "limits": {"characters": CHARACTERS, "pieces": self.longest, "beam": BEAM},

@@ -31,6 +31,7 @@ def test_the_defaults_are_the_paper() -> None:
         "norm_epsilon": 1e-5,
         "positions": "sinusoidal",
         "sinusoid_layout": "interleaved",
+        "first_position": 0,
         "max_positions": 1024,
         "scale_embeddings": True,
         "zero_id": None,

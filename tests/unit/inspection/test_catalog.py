@@ -25,7 +25,7 @@ SIZES = {
 VARIANTS: dict[str, dict[str, Any]] = {
     "post, shared": {},
     "pre": {"norm_position": "pre"},
-    "gated, halved": {"activation": "swiglu", "sinusoid_layout": "halved"},
+    "gated, halved": {"activation": "swiglu", "sinusoid_layout": "halved", "first_position": 2},
     "silu, split": {"activation": "silu", "sinusoid_layout": "split"},
     "pre, gated, learned": {"norm_position": "pre", "activation": "geglu", "positions": "learned"},
     "separate": {"shared_embeddings": "none", "source_vocab_size": 29, "output_bias": True},

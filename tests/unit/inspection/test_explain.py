@@ -32,7 +32,7 @@ CROSS = "decoder.layers.1.cross_attention"
 VARIANTS: dict[str, dict[str, Any]] = {
     "post": {},
     "pre": {"norm_position": "pre"},
-    "gelu": {"activation": "gelu", "sinusoid_layout": "halved"},
+    "gelu": {"activation": "gelu", "sinusoid_layout": "halved", "first_position": 2},
     "silu, split": {"activation": "silu", "sinusoid_layout": "split"},
     "gelu_tanh": {"activation": "gelu_tanh", "shared_embeddings": "target"},
     "silu": {"activation": "silu", "norm_position": "pre", "scale_embeddings": False},

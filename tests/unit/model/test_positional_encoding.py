@@ -54,6 +54,15 @@ def test_the_split_layout_has_the_numbers_of_the_paper_in_another_order() -> Non
     )
 
 
+def test_the_first_position_leaves_out_the_positions_before_it() -> None:
+    for layout in ("interleaved", "halved", "split"):
+        assert torch.equal(sinusoid_table(5, 6, layout, 2), sinusoid_table(7, 6, layout)[2:])
+    encoding = SinusoidalPositionalEncoding(6, "halved", 2).double()
+    plain = SinusoidalPositionalEncoding(6, "halved").double()
+    # Beyond the 512 positions that are prepared, too.
+    assert torch.equal(encoding(700, 3), plain(700, 5))
+
+
 def test_a_shift_is_a_rotation_of_each_pair_whatever_the_position() -> None:
     table = sinusoid_table(40, 8).view(40, 4, 2)  # (position, pair, sine and cosine)
     angle = 5 / 10000 ** (torch.arange(4, dtype=torch.float64) / 4)

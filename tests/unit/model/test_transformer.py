@@ -69,6 +69,7 @@ def test_vocabularies_may_differ_when_tables_do(build: Build) -> None:
         ({"positions": "learned", "max_positions": 17},
          lambda m: m.target_embedding.positions.weight.shape, (17, 14)),
         ({"sinusoid_layout": "halved"}, lambda m: m.source_embedding.positions.layout, "halved"),
+        ({"first_position": 2}, lambda m: m.target_embedding.positions.first, 2),
         ({"dropout": 0.3}, lambda m: m.source_embedding.dropout, 0.3),
         ({"dropout": 0.3},
          lambda m: m.decoder.layers[1].cross_attention_residual.dropout, 0.3),

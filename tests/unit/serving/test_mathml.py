@@ -11,9 +11,10 @@ from headway.serving.mathml import mathml
 NAMESPACE = "{http://www.w3.org/1998/Math/MathML}"
 
 
+@pytest.mark.parametrize("first", [0, 2])
 @pytest.mark.parametrize("positions", ["interleaved", "halved", "split", "learned"])
-def test_every_formula_of_the_catalog_is_mathml(positions: str) -> None:
-    for row in catalog(Variant(positions=positions)).values():
+def test_every_formula_of_the_catalog_is_mathml(positions: str, first: int) -> None:
+    for row in catalog(Variant(positions=positions, first_position=first)).values():
         root = ET.fromstring(mathml(row.latex))
         shown = "".join(root.itertext())
         assert not {*shown} & {*"\\&_"} - ({"_"} if r"\_" in row.latex else set()), row.pattern

@@ -36,6 +36,7 @@ def test_a_model_is_described(client: TestClient, pre_norm: Served) -> None:
         "target_vocab_size": bundle.config.target_vocab_size,
     }  # fmt: skip
     assert (told["norm_position"], told["positional_encoding"]) == ("pre", "interleaved")
+    assert told["first_position"] == 0
     assert told["limits"] == {"characters": 2000, "pieces": 24, "beam": 8}
     assert told["examples"] == ["나는 너를 본다 ."]
     assert [row["name"] for row in told["attention"] if row["kind"] == "cross"] == [

@@ -161,7 +161,9 @@ def _set_positions(stack_spec: Any, embedding: InputEmbedding, bundle: Bundle) -
     if isinstance(embedding.positions, LearnedPositionalEncoding):
         table = embedding.positions.weight
     else:
-        table = sinusoid_table(num_positions(bundle), config.d_model, config.sinusoid_layout)
+        table = sinusoid_table(
+            num_positions(bundle), config.d_model, config.sinusoid_layout, config.first_position
+        )
     stack_spec.position_encodings.encodings = _array(table)
 
 

@@ -15,18 +15,24 @@ class PositionalEncoding(keras.layers.Layer):
     """
 
     def __init__(
-        self, length: int, d_model: int, layout: str = "interleaved", **settings: Any
+        self,
+        length: int,
+        d_model: int,
+        layout: str = "interleaved",
+        first: int = 0,
+        **settings: Any,
     ) -> None:
-        """Make the table of the first `length` positions; no sentence may be longer.
+        """Make the table of `length` positions; no sentence may be longer.
 
-        layout: see `headway.model.positional_encoding.sinusoid_table`.
+        layout, first: see `headway.model.positional_encoding.sinusoid_table`.
         """
         super().__init__(**settings)
         self.length = length
         self.d_model = d_model
         self.layout = layout
+        self.first = first
         # Not a weight, because the formula defines it. Computed in float64, rounded once.
-        self.table = sinusoid_table(length, d_model, layout).numpy()  # (length, d_model)
+        self.table = sinusoid_table(length, d_model, layout, first).numpy()  # (length, d_model)
 
     def build(self, input_shape: Any) -> None:
         """Refuse embeddings of another width."""
@@ -37,7 +43,7 @@ class PositionalEncoding(keras.layers.Layer):
             )
 
     def call(self, x: Any) -> Any:
-        """Return x plus the encoding of positions 0 to L - 1."""
+        """Return x plus the encoding of its first L positions."""
         length = keras.ops.shape(x)[1]
         if isinstance(length, int) and length > self.length:
             raise ConfigError(
@@ -52,5 +58,5 @@ class PositionalEncoding(keras.layers.Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Return what `from_config` needs."""
-        table = {"length": self.length, "d_model": self.d_model, "layout": self.layout}
-        return super().get_config() | table
+        names = ("length", "d_model", "layout", "first")
+        return super().get_config() | {name: getattr(self, name) for name in names}

@@ -239,7 +239,11 @@ def _decoder_layer(config: Architecture, name: str) -> keras.Model:
 def _embed(config: Architecture, tokens: TokenEmbedding, ids: Any, name: str) -> Any:
     """Compute Dropout(embedding * sqrt(d_model) + position) (sections 3.4, 3.5 and 5.4)."""
     positions = PositionalEncoding(
-        config.max_positions, config.d_model, config.sinusoid_layout, name=f"{name}_positions"
+        config.max_positions,
+        config.d_model,
+        config.sinusoid_layout,
+        config.first_position,
+        name=f"{name}_positions",
     )
     dropout = layers.Dropout(config.dropout, name=f"{name}_embedding_dropout")
     return dropout(positions(tokens(ids)))

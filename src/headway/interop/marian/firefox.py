@@ -56,6 +56,7 @@ _NEEDED = {
     "activation": "relu",
     "positions": "sinusoidal",
     "sinusoid_layout": "halved",
+    "first_position": 0,
     "zero_id": START_ID,
     "norm_epsilon": EPSILON,
     "attention_bias": True,

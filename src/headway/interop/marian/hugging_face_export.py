@@ -93,6 +93,7 @@ def check_expressible(bundle: Bundle) -> None:
         "activation": (config.activation, list(ACTIVATION_NAMES)),
         "positions": (config.positions, ["sinusoidal"]),
         "sinusoid_layout": (config.sinusoid_layout, ["interleaved", "split"]),
+        "first_position": (config.first_position, [0]),
         "d_k": (config.d_k, widths),
         "d_v": (config.d_v, widths),
         "pad_id": (config.pad_id, [PAD_ID]),

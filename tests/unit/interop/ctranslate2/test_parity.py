@@ -23,7 +23,7 @@ VARIANTS: list[dict[str, Any]] = [
     {"d_model": 12, "d_k": None, "d_v": None},
     {"d_model": 13, "d_k": 2, "d_v": 2},
     {"norm_position": "pre"},
-    {"sinusoid_layout": "halved", "scale_embeddings": False},
+    {"sinusoid_layout": "halved", "first_position": 2, "scale_embeddings": False},
     {"positions": "learned", "max_positions": 30},
     {"shared_embeddings": "target", "source_vocab_size": 29},
     {"shared_embeddings": "none", "target_vocab_size": 31, "output_bias": True},

@@ -20,9 +20,11 @@ from headway.model.feed_forward import ACTIVATIONS, GATED_ACTIVATIONS
 MakeBundle = Callable[..., Bundle]
 
 
-@pytest.mark.parametrize("layout", ["interleaved", "halved"])
-def test_sinusoids_are_written_down_from_position_0(make_bundle: MakeBundle, layout: str) -> None:
-    bundle = make_bundle(sinusoid_layout=layout)
+@pytest.mark.parametrize(("layout", "first"), [("interleaved", 0), ("halved", 2)])
+def test_sinusoids_are_written_down_from_the_first_position(
+    make_bundle: MakeBundle, layout: str, first: int
+) -> None:
+    bundle = make_bundle(sinusoid_layout=layout, first_position=first)
     spec = build_spec(bundle)
     for stack in (spec.encoder, spec.decoder):
         table = stack.position_encodings.encodings

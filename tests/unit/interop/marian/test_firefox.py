@@ -118,6 +118,7 @@ def test_the_checksum_by_hand() -> None:
     [
         ({"decoder_past": "self_attention"}, "decoder_past is 'self_attention'; a Firefox"),
         ({"sinusoid_layout": "interleaved"}, "sinusoid_layout is 'interleaved'"),
+        ({"first_position": 2}, "first_position is 2; a Firefox student has 0"),
         ({"norm_position": "pre"}, "norm_position is 'pre'"),
         ({"zero_id": None}, "zero_id is None; a Firefox student has 2"),
         ({"output_bias": False}, "output_bias is False"),

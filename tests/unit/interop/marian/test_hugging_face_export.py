@@ -138,6 +138,7 @@ REFUSED = {
     "activation": ({"activation": "swiglu"}, "'swiglu', but MarianMT has "),
     "positions": ({"positions": "learned"}, "'learned', but MarianMT has 'sinusoidal'"),
     "sinusoid_layout": ({"sinusoid_layout": "halved"}, "'halved', but MarianMT has 'interleaved'"),
+    "first_position": ({"first_position": 2}, "2, but MarianMT has 0"),
     "d_k": ({"d_k": 5}, "5, but MarianMT has None or 7"),
     "d_v": ({"d_v": 6}, "6, but MarianMT has None or 7"),
     "d_k of 14 / 3": ({"num_heads": 3, "d_k": 4, "d_v": 4}, "4, but MarianMT has None"),

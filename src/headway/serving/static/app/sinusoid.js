@@ -29,7 +29,7 @@ export function waveOf(layout, dim, width) {
   return { form: isSine ? "sin" : "cos", exponent, written: `${above}/${below}`, divisor, length: 2 * Math.PI * divisor };
 }
 
-/** @param {Wave} wave @param {number} position */
+/** @param {Wave} wave @param {number} position  that of the token plus the model's first */
 export function valueOf(wave, position) {
   return Math[wave.form](position / wave.divisor);
 }

@@ -104,14 +104,15 @@ function worked(explorer, { encoding }, { pos, dim }, layout) {
   const title = h("h2", null, explorer.t("position.worked", { pos, dim }));
   const name = h("code", null, `${NAME}[${pos}, ${dim}]`);
   if (wave === null) return h("section", { class: "panel position-worked" }, title, h("p", null, name, " = ", h("strong", { class: "number" }, fixed(value, 6))), h("p", { class: "quiet" }, explorer.t("position.learned")));
-  const worth = valueOf(wave, pos);
+  const at = pos + explorer.model.first_position;
+  const worth = valueOf(wave, at);
   const line = (/** @type {string} */ text) => h("li", { class: "number" }, mathText(text));
   return h("section", { class: "panel position-worked" }, title,
     h("ol", { class: "position-steps" },
-      line(`PE(${pos}, ${dim}) = ${wave.form}(${pos} / 10000^(${wave.written}))`),
+      line(`PE(${pos}, ${dim}) = ${wave.form}(${at} / 10000^(${wave.written}))`),
       line(`10000^(${wave.written}) = ${fixed(wave.divisor, 4)}`),
-      line(`${pos} / ${fixed(wave.divisor, 4)} = ${fixed(pos / wave.divisor, 6)}`),
-      line(`${wave.form}(${fixed(pos / wave.divisor, 6)}) = ${fixed(worth, 6)}`)),
+      line(`${at} / ${fixed(wave.divisor, 4)} = ${fixed(at / wave.divisor, 6)}`),
+      line(`${wave.form}(${fixed(at / wave.divisor, 6)}) = ${fixed(worth, 6)}`)),
     h("p", null, explorer.t("position.model-has"), " ", name, " = ", h("strong", { class: "number" }, fixed(value, 6)), " ",
       Math.abs(worth - value) < 1e-4 ? h("span", { class: "position-equal" }, `✓ ${explorer.t("position.equal")}`) : h("span", { class: "position-unequal" }, explorer.t("position.unequal"))));
 }
@@ -123,7 +124,7 @@ function wavePanel(explorer, { encoding }, { pos, dim }, layout) {
   const own = /** @type {[number, number][]} */ (Array.from({ length: positions }, (_, at) => [at, encoding.value(at, dim)]));
   /** @type {import("app/chart.js").Series[]} */
   const series = [{ points: own, form: wave ? "dots" : "both" }];
-  if (wave) series.unshift({ points: Array.from({ length: (positions - 1) * 8 + 1 }, (_, step) => [step / 8, valueOf(wave, step / 8)]), kind: "faint" });
+  if (wave) series.unshift({ points: Array.from({ length: (positions - 1) * 8 + 1 }, (_, step) => [step / 8, valueOf(wave, step / 8 + explorer.model.first_position)]), kind: "faint" });
   const title = explorer.t("position.wave", { dim });
   return h("section", { class: "panel" }, h("h2", null, title),
     wave ? h("p", null, lengthInWords(explorer, wave.length, positions)) : null,
