@@ -79,6 +79,32 @@ def joeynmt(
     _report(imported, as_json, quiet)
 
 
+@importing.command("fairseq", cls=Command)
+def fairseq(
+    checkpoint: Annotated[
+        Path,
+        typer.Argument(
+            metavar="CHECKPOINT_OR_DIR",
+            help="A checkpoint beside its dictionaries, or their folder, whose checkpoint_best.pt "
+            "is read.",
+        ),
+    ],
+    out: Out,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Import a Transformer of fairseq."""
+    from headway.interop.checkpoints import import_fairseq
+
+    imported = import_fairseq(
+        checkpoint, out, source_language=source_language, target_language=target_language
+    )
+    _report(imported, as_json, quiet)
+
+
 def _report(imported: "Imported", as_json: bool, quiet: bool) -> None:
     """Print the notes and what was written."""
     from headway.bundle import summary

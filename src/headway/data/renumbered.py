@@ -6,7 +6,7 @@ must be cut as before, so no piece may be taken out, and none may be added that 
 Some programs have SentencePiece itself avoid pieces that the list lacks; then those are unused.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from headway.data.encodable import encodable
 from headway.data.protobuf import bytes_field, fields_of, number_field
@@ -23,7 +23,7 @@ from headway.data.tokenizer import (
 )
 from headway.errors import TokenizerError, shown
 
-_NORMAL, _UNKNOWN, _CONTROL, _UNUSED = 1, 2, 3, 5  # SentencePiece's types of pieces
+_NORMAL, _UNKNOWN, CONTROL, _UNUSED = 1, 2, 3, 5  # SentencePiece's types of pieces
 _PIECES, _SPEC, _SELF_TEST = 1, 2, 4  # fields of `ModelProto`
 _SPEC_PIECES = 4  # in `TrainerSpec`, the size of the vocabulary
 SPEC_IDS = (43, 40, 41, 42)  # of the special pieces, in the order of ids
@@ -31,21 +31,29 @@ _SPEC_TEXTS = (48, 45, 46, 47)
 
 
 def renumbered(
-    data: bytes, pieces: Sequence[str], *, leading_tags: bool = False, limited: bool = False
+    data: bytes,
+    pieces: Sequence[str],
+    *,
+    leading_tags: bool = False,
+    limited: bool = False,
+    unwritten: Collection[str] = (),
 ) -> Tokenizer:
     """Return a tokenizer that cuts text as a SentencePiece model, with ids by a list.
 
     data: the bytes of a model file. pieces: the text of each id from 4 on. Text that is cut into
     other pieces is unknown; characters that the model does not know are looked up in the list.
     leading_tags: a text such as `>>deu<<` at the beginning is one piece. limited: text is cut into
-    pieces of the list and single characters only, as by SentencePiece's `SetVocabulary`. Raises
-    TokenizerError for bytes that are no model, and for a list that cannot be the vocabulary of this
-    model.
+    pieces of the list and single characters only, as by SentencePiece's `SetVocabulary`. unwritten:
+    pieces of the list that no text is cut into and that write none. Raises TokenizerError for bytes
+    that are no model, and for a list that cannot be the vocabulary of this model.
     """
     kind = _check(data, pieces)
     known = {text: (score, number) for text, score, number in table_of(data)}
     listed = set(pieces)
-    strange = [piece for piece in pieces if piece not in known and not LEADING_TAG.fullmatch(piece)]
+    allowed = known.keys() | set(unwritten)
+    strange = [
+        piece for piece in pieces if piece not in allowed and not LEADING_TAG.fullmatch(piece)
+    ]
     if kind != "unigram" and strange:
         # Merges go through every piece that is there, whatever its type.
         raise TokenizerError(
@@ -56,8 +64,9 @@ def renumbered(
     unnumbered = [
         (text, score, _UNUSED if limited and number == _NORMAL and len(text) > 1 else number)
         for text, (score, number) in known.items()
-        if text not in listed and number not in (_UNKNOWN, _CONTROL)
+        if text not in listed and number not in (_UNKNOWN, CONTROL)
     ]
+    known |= dict.fromkeys(unwritten, (0.0, CONTROL))
     numbered = [(text, *known.get(text, (0.0, _UNUSED))) for text in pieces]
     table = [*special_pieces(), *numbered, *unnumbered]
     spec = [*spec_of(len(table)), number_field(WITHOUT_ID_FIELD, len(unnumbered))]
@@ -84,7 +93,7 @@ def with_pieces(
 def special_pieces() -> Iterator[tuple[str, float, int]]:
     """Yield text, score and type of Headway's special pieces, in the order of ids."""
     for i, text in enumerate(SPECIAL_PIECES):
-        yield text, 0.0, _UNKNOWN if i == UNK_ID else _CONTROL
+        yield text, 0.0, _UNKNOWN if i == UNK_ID else CONTROL
 
 
 def spec_of(size: int) -> Iterator[bytes]:

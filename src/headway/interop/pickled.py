@@ -7,7 +7,8 @@ measurements: their content is kept in a `Record`, and their own code is not eve
 
 import pickle
 import re
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from torch import Tensor
 from headway.errors import BundleError
 
 _NUMPY = ("numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar", "numpy.dtype")
-_HARMLESS = ("argparse.Namespace", *_NUMPY)
+_TYPES = ("bool", "bytes", "dict", "float", "int", "list", "str", "tuple", "type")
+_HARMLESS = ("argparse.Namespace", *_NUMPY, *(f"builtins.{name}" for name in _TYPES))
 _REFUSED = re.compile(r"GLOBAL ([\w.]+)")
 _ROUNDED = (torch.float16, torch.bfloat16)
 
@@ -34,14 +36,28 @@ class Record:
             self.__dict__.update(state)
 
 
-def read_pickle(path: Path, remedy: str) -> Any:
+def unwrapped(value: object) -> object:
+    """Return the settings in a record as a dict or a value; anything else as it is.
+
+    omegaconf keeps the content of a container in `_content`, and a single value, which may be a
+    record again, in `_val`.
+    """
+    if isinstance(value, Record) and "_val" in vars(value):
+        value = vars(value)["_val"]
+    return vars(value).get("_content", vars(value)) if isinstance(value, Record) else value
+
+
+def read_pickle(path: Path, remedy: str, packages: Collection[str] = ()) -> Any:
     """Return the content of a checkpoint, tensors on the CPU.
 
-    Raises BundleError, with this remedy, for a damaged file and for one that names other code.
+    packages: of classes whose content is kept in a `Record`, too, or names with their package; none
+    is imported. Raises BundleError, with this remedy, for a damaged file and for one that names
+    other code.
     """
     try:
+        known = [(Record, name) for name in (*_HARMLESS, *_names(path, packages))]
         with (
-            torch.serialization.safe_globals([(Record, name) for name in _HARMLESS]),
+            torch.serialization.safe_globals([*known, (_table, "collections.defaultdict")]),
             path.open("rb") as file,
         ):
             return torch.load(file, map_location="cpu", weights_only=True)
@@ -55,6 +71,22 @@ def read_pickle(path: Path, remedy: str) -> Any:
             f"{f' ({named[1]})' if named else ''}; its code was not executed.",
             remedy,
         ) from None
+
+
+def _names(path: Path, packages: Collection[str]) -> list[str]:
+    """Return the names in a checkpoint that belong to these packages.
+
+    The names in a file of PyTorch before 1.6, which is no archive, are not looked for.
+    """
+    if not packages or not zipfile.is_zipfile(path):
+        return []
+    names = torch.serialization.get_unsafe_globals_in_checkpoint(path)
+    return [name for name in names if name in packages or name.partition(".")[0] in packages]
+
+
+def _table(*_factory: object) -> dict[object, object]:
+    """Return an empty dict, for one that makes missing values."""
+    return {}
 
 
 def as_float32(tensors: Mapping[str, Tensor], path: Path) -> tuple[dict[str, Tensor], list[str]]:

@@ -14,7 +14,8 @@ from torch import Tensor
 from headway.bundle import Bundle
 from headway.data.renumbered import renumbered
 from headway.data.tokenizer import Tokenizer
-from headway.errors import BundleError, TokenizerError, permitted
+from headway.errors import BundleError, TokenizerError
+from headway.interop.checkpoints.files import checkpoint_in
 from headway.interop.checkpoints.plain_tokenizer import plain_tokenizer
 from headway.interop.checkpoints.values import Values, decoding_config
 from headway.interop.checkpoints.weights import (
@@ -57,7 +58,7 @@ def read_joeynmt(path: Path) -> ReadModel:
 
     Raises BundleError that names the file, the tensor or the setting which does not fit.
     """
-    checkpoint = _checkpoint(path)
+    checkpoint = checkpoint_in(path, ("best.ckpt", "latest.ckpt"), "JoeyNMT")
     folder = checkpoint.parent
     settings = _settings(folder / "config.yaml")
     values = _architecture(settings.below("model"))
@@ -81,26 +82,6 @@ def read_joeynmt(path: Path) -> ReadModel:
         card=read_card(folder, "a model of JoeyNMT"),
     )
     return ReadModel(bundle, notes + weights.notes)
-
-
-def _checkpoint(path: Path) -> Path:
-    """Return the checkpoint; of a folder the best, the latest, or the only one."""
-    if path.is_file():
-        return path
-    if not path.is_dir():
-        raise BundleError(f"{path} does not exist.", "Give a checkpoint of JoeyNMT, or its folder.")
-    with permitted(path, BundleError):
-        others = sorted(path.glob("*.ckpt"))
-    for name in ("best.ckpt", "latest.ckpt"):
-        if (path / name).is_file():
-            return path / name
-    if len(others) != 1:
-        counted = f"{len(others)} files" if others else "no file"
-        raise BundleError(
-            f"{path} has {counted} that end in .ckpt, and no best.ckpt.",
-            "Give a checkpoint of JoeyNMT, or a folder with one.",
-        )
-    return others[0]
 
 
 def _settings(path: Path) -> Values:

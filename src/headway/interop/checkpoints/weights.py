@@ -50,6 +50,10 @@ class Weights:
         self.path = path
         self._left, self.notes = as_float32({n: t.detach() for n, t in content.items()}, path)
 
+    def __contains__(self, name: str) -> bool:
+        """Return True if there is a tensor of this name, which has not been taken."""
+        return name in self._left
+
     def take(self, name: str, *shape: int) -> Tensor:
         """Return the tensor of this name; BundleError if it is missing or has another shape."""
         if name not in self._left:
@@ -63,8 +67,13 @@ class Weights:
             )
         return tensor
 
-    def check_positions(self, name: str, d_model: int, layout: str) -> None:
-        """Take a table of positions, if there is one; BundleError for other sinusoids."""
+    def check_positions(
+        self, name: str, d_model: int, layout: str, zero_row: int | None = None
+    ) -> None:
+        """Take a table of positions, if there is one; BundleError for other sinusoids.
+
+        zero_row: the position of padding, which is zeros.
+        """
         if name not in self._left:
             return
         table = self._left.pop(name).squeeze(0)
@@ -73,6 +82,8 @@ class Weights:
                 f"'{name}' in {self.path} has the shape {tuple(table.shape)}.", SAME_MODEL
             )
         expected = sinusoid_table(len(table), d_model, layout).float()
+        if zero_row is not None:
+            expected[zero_row : zero_row + 1] = 0
         if float((table - expected).abs().max()) > _CLOSE:
             raise BundleError(
                 f"'{name}' in {self.path} has positions other than sinusoids.",

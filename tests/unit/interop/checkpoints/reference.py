@@ -4,7 +4,7 @@ It shares no code with `headway.model`: a comparison with it finds an error of a
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,8 +24,8 @@ class Reference:
     pre: bool
     epsilon: float
     activation: Callable[[Tensor], Tensor]
-    positions: Tensor
-    """The vector of each position, (L, d_model)."""
+    positions: Tensor | Mapping[str, Tensor]
+    """The vector of each position, (L, d_model); by side if the sides differ."""
     scale: bool = True
 
     def __call__(self, source: list[int], target: list[int]) -> tuple[Tensor, Tensor]:
@@ -40,7 +40,9 @@ class Reference:
     def _embed(self, side: str, ids: list[int]) -> Tensor:
         table = self._get(f"{side}_embedding.tokens.weight")
         factor = math.sqrt(table.size(1)) if self.scale else 1.0
-        return table[ids] * factor + self.positions[: len(ids)].double()
+        given = self.positions
+        positions = given if isinstance(given, Tensor) else given[side]
+        return table[ids] * factor + positions[: len(ids)].double()
 
     def _stack(self, stack: str, x: Tensor, memory: Tensor | None) -> Tensor:
         for i in range(self.layers[stack]):

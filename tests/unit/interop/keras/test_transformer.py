@@ -35,7 +35,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "two tables": {"shared_embeddings": "target", "output_bias": True},
     "three tables": {"shared_embeddings": "none", "output_bias": True, "source_vocab_size": 17},
     "no biases": {"attention_bias": False, "feed_forward_bias": False},
-    "halved": {"sinusoid_layout": "halved", "first_position": 2, "scale_embeddings": False, "norm_epsilon": 1e-3},
+    "halved": {
+        "sinusoid_layout": "halved",
+        "first_position": 2,
+        "scale_embeddings": False,
+        "norm_epsilon": 1e-3,
+    },
     "other depth": {"num_encoder_layers": 3, "num_decoder_layers": 1, "pad_id": 3},
     "gelu": {"activation": "gelu"},
     "gelu_tanh": {"activation": "gelu_tanh"},

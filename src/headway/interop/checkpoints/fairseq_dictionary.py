@@ -1,0 +1,146 @@
+"""The dictionaries of fairseq, and the tokenizers that go with them."""
+
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from headway.data.renumbered import renumbered
+from headway.data.tokenizer import Tokenizer
+from headway.errors import BundleError, TokenizerError, permitted, shown
+from headway.interop.checkpoints.plain_tokenizer import plain_tokenizer
+from headway.interop.checkpoints.values import Values
+from headway.interop.checkpoints.weights import SAME_MODEL, Sides
+from headway.interop.files import read_bytes
+from headway.interop.vocabulary import START_OF_THE_FILE, Vocabulary
+
+_SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")  # the first ids of every dictionary
+_START, _PAD, _END, _UNK = range(4)
+_FILLED = re.compile(r"madeupword\d{4,}")  # so that the size is a multiple of 8
+_OVERWRITE = "#fairseq:overwrite"
+_JOINED = "@@"  # at the end of a part of a word
+
+
+@dataclass(frozen=True, slots=True)
+class Dictionary:
+    """The tokens of one language."""
+
+    texts: list[str]
+    """The text by id."""
+    unwritten: frozenset[str]
+    """Those of the texts that no text is cut into."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Return the tokens in Headway's order; a translation begins with the row of `</s>`."""
+        others = [_START, *range(len(_SPECIAL), len(self.texts))]
+        return Vocabulary.in_order([_PAD, _UNK, _END, _END], others, self.texts)
+
+
+def sides_of(task: Values, folder: Path) -> tuple[Sides, tuple[str, str], list[str]]:
+    """Return vocabularies and tokenizers, the languages, and notes on the tokenizers."""
+    languages = _language(task, "source_lang"), _language(task, "target_lang")
+    dictionaries = [read_dictionary(folder / f"dict.{name}.txt") for name in languages]
+    models = _models(folder, languages)
+    first, second = (
+        _tokenizer(dictionary, folder / f"dict.{name}.txt", models.get(name))
+        for dictionary, name in zip(dictionaries, languages, strict=True)
+    )
+    source, target = (dictionary.vocabulary for dictionary in dictionaries)
+    notes = [] if models else [_note(dictionaries)]
+    return Sides((source, target), (first, second)), languages, notes
+
+
+def _language(task: Values, name: str) -> str:
+    """Return the name of a language, which is part of the name of a file."""
+    language = task.get(name, str)
+    if not re.fullmatch(r"[\w-]+", language):
+        raise task.refused(name, "the code of a language, such as 'de'")
+    return language
+
+
+def read_dictionary(path: Path) -> Dictionary:
+    """Return the tokens in a file `dict.de.txt`; BundleError names the line that does not fit."""
+    if not path.exists():
+        raise BundleError(
+            f"{path} is missing.",
+            "Copy the dictionaries of the prepared data (data-bin) beside the checkpoint.",
+        )
+    try:
+        lines = io.StringIO(read_bytes(path).decode(), newline=None).readlines()
+    except UnicodeDecodeError:
+        raise BundleError(f"{path} is not in UTF-8.", SAME_MODEL) from None
+    texts: list[str] = [*_SPECIAL]
+    ids = {text: i for i, text in enumerate(texts)}
+    unwritten = {START_OF_THE_FILE}
+    for number, line in enumerate(lines, 1):
+        word, again = _entry(line, path, number)
+        old = ids.get(word)
+        if old is not None and (not again or old < len(_SPECIAL)):
+            raise BundleError(
+                f"Line {number} of {path} has the token {shown(word)}, which is there before.",
+                SAME_MODEL,
+            )
+        if old is not None:
+            texts[old] = f"{word} {old}"  # no token of a text has a space
+            unwritten.add(texts[old])
+        if _FILLED.fullmatch(word):
+            unwritten.add(word)
+        ids[word] = len(texts)
+        texts.append(word)
+    return Dictionary(texts, frozenset(unwritten))
+
+
+def _entry(line: str, path: Path, number: int) -> tuple[str, bool]:
+    """Return the token of a line, and True if it takes the place of an earlier one."""
+    rest = line.rstrip()
+    again = rest.endswith(f" {_OVERWRITE}")
+    word, space, count = rest.removesuffix(f" {_OVERWRITE}").rpartition(" ")
+    if not space or not re.fullmatch(r"-?\d+", count):
+        raise BundleError(
+            f"Line {number} of {path} is {shown(rest)}, but must be a token and its number.",
+            SAME_MODEL,
+        )
+    return word, again
+
+
+def _models(folder: Path, languages: tuple[str, str]) -> Mapping[str, Path]:
+    """Return the SentencePiece model of each language; none if there are no models."""
+    with permitted(folder, BundleError):
+        files = sorted(folder.glob("*.model"))
+    if len(files) < 2:
+        return dict.fromkeys(languages, files[0]) if files else {}
+    named = {
+        name: [file for file in files if name in re.split(r"[._-]", file.name)]
+        for name in languages
+    }
+    for name, found in named.items():
+        if len(found) != 1:
+            raise BundleError(
+                f"{folder} has the SentencePiece models {', '.join(f.name for f in files)}, of "
+                f"which {len(found)} have '{name}' in their name.",
+                f"Keep one model, or name them such as spm.{name}.model.",
+            )
+    return {name: found[0] for name, found in named.items()}
+
+
+def _tokenizer(dictionary: Dictionary, path: Path, model: Path | None) -> Tokenizer:
+    """Return the tokenizer of one language with the ids of its dictionary."""
+    pieces, unwritten = dictionary.vocabulary.pieces, dictionary.unwritten
+    try:
+        if model is None:
+            return plain_tokenizer(pieces, "word", trimmed=True, unwritten=unwritten)
+        return renumbered(read_bytes(model), pieces, unwritten=unwritten)
+    except TokenizerError as error:
+        raise BundleError(f"{path}: {error.message}", error.remedy) from None
+
+
+def _note(dictionaries: list[Dictionary]) -> str:
+    """Return a sentence on the text that a model without SentencePiece takes."""
+    is_cut = any(text.endswith(_JOINED) for each in dictionaries for text in each.texts)
+    return (
+        "There is no SentencePiece model, so a token is what is between spaces: give text that is "
+        f"tokenized {'and cut into subwords ' if is_cut else ''}as in the training"
+        f"{f', and remove {_JOINED!r} and the space behind it from translations' * is_cut}."
+    )
