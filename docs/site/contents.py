@@ -40,7 +40,8 @@ ROOMS = (
             "howto/several-sentences", "howto/constraints", "howto/results", "howto/faster",
             "howto/bulk", "howto/scoring",
             "howto/explorer", "howto/inspection", "howto/alignment", "howto/attribution",
-            "howto/changing", "howto/production", "howto/import", "howto/hub", "howto/ctranslate2",
+            "howto/changing", "howto/production", "howto/serve", "howto/import",
+            "howto/hub", "howto/ctranslate2",
         ),
     ),
     Room(

@@ -245,7 +245,7 @@ def remove(folder: Path) -> None:
 
 
 def serve(folder: Path) -> None:
-    from headway.serving.running import serve as serve_models
+    from headway.service.running import serve as serve_models
 
     answers = []
 

@@ -219,3 +219,27 @@ def test_other_engines_and_searches_have_no_loop(build: Callable[..., Transforme
         assert isinstance(build_batch(packed, options, 1), StepwiseBatch)
     reference = build_engine(model, "reference")
     assert isinstance(build_batch(reference, SearchOptions(2), 1), StepwiseBatch)
+
+
+def test_an_interrupted_loop_goes_on_and_a_dropped_sentence_changes_no_other(
+    build: Callable[..., Transformer],
+) -> None:
+    engine = build_engine(build(4), "packed")
+    options = SearchOptions(3, min_length=4)
+    requests = [Request([5 + i, 9, 3], 9) for i in range(4)]
+    expected = results_of(build_batch(engine, options, 4), requests, 4)
+    batch = build_batch(engine, options, 4)
+    assert isinstance(batch, CompiledBatch)
+    found: dict[int, list[Hypothesis]] = {}
+    with torch.inference_mode():
+        batch.begin([0, 1, 2], requests[:3])
+        batch.interrupt()
+        assert batch.advance() == []
+        assert batch.sentences.steps[:3].tolist() == [1, 1, 1]  # one step each
+        assert batch.drop([1]) == [1]
+        assert batch.advance() == []
+        batch.begin([1], requests[3:])  # in the place that became free
+        batch.resume()
+        while batch.sentences.at_work.any():
+            found |= dict(batch.advance())
+    assert found == {0: expected[0], 1: expected[3], 2: expected[2]}

@@ -40,6 +40,9 @@ _WORDS = {
 }  # fmt: skip
 """By code: the English name of a language, its codes of three letters, and its native name."""
 
+ENGLISH_NAMES = {code: words.split()[0].capitalize() for code, words in _WORDS.items()}
+"""The English name of a language by its code of two letters."""
+
 _CODE_OF = {word: code for code, words in _WORDS.items() for word in words.split()}
 
 

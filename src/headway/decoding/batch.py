@@ -31,3 +31,13 @@ class StepwiseBatch(Generic[State]):
         if advance.rows is not None and advance.parents is not None:
             self.engine.reorder(self.state, advance.rows, advance.parents)
         return advance.finished
+
+    def interrupt(self) -> None:
+        """Do nothing: `advance` always returns after a step."""
+
+    def resume(self) -> None:
+        """Do nothing: `advance` always returns after a step."""
+
+    def drop(self, slots: Sequence[int]) -> list[int]:
+        """Free no slot: a search step by step ends its sentences itself."""
+        return []

@@ -35,6 +35,24 @@ class Batch(Protocol):
         """
         ...
 
+    def interrupt(self) -> None:
+        """Let `advance` return after the step that it takes; another thread may call this.
+
+        It holds until `resume`.
+        """
+        ...
+
+    def resume(self) -> None:
+        """Let `advance` go on until a sentence ends, as before."""
+        ...
+
+    def drop(self, slots: Sequence[int]) -> list[int]:
+        """Give up these sentences; return the slots that are free now.
+
+        The others become free when their sentence ends.
+        """
+        ...
+
 
 class Engine(Protocol[State]):
     """Compute the logits of the next piece for rows of hypotheses."""

@@ -25,9 +25,9 @@ DRAFT_ROWS = 5
 _ROWS_OF_LOGITS = 48
 """Rows whose logits are computed together: they stay in the processor's caches until they are
 ranked."""
-SENTENCE_ENDED, NEEDS_ROOM, NOT_A_NUMBER = 0, 1, 2
+SENTENCE_ENDED, NEEDS_ROOM, NOT_A_NUMBER, INTERRUPTED = 0, 1, 2, 3
 """The reasons to return: a sentence ended, or none is at work; the caches are full; a sum of
-probabilities is NaN."""
+probabilities is NaN; another thread interrupts."""
 
 
 class Model(NamedTuple):
@@ -93,6 +93,8 @@ class Sentences(NamedTuple):
     """(N, K, T)."""
     sources: NDArray[np.int32]
     """The pieces of the sentences, (N, S); S is 0 if nothing is guessed."""
+    interrupt: Bools
+    """(1,); True lets the loop return after the step that it takes."""
 
 
 class Finished(NamedTuple):
@@ -138,7 +140,7 @@ def search_until_end(
     settings: Settings,
     guessing: Counts,
 ) -> int:
-    """Take steps until at least one sentence ends; return the reason to return.
+    """Take steps until at least one sentence ends, or another thread interrupts; return the reason.
 
     Sentences that have ended are no longer at work, and the hypotheses are in `finished`. In greedy
     search, the rows of the caches that a slot has beyond its first one are for guesses: pieces that
@@ -150,7 +152,9 @@ def search_until_end(
     table, scale, positions, decoder, output, vocabulary, exact, exact_bias, margin, most = model
     decode_at, project_at, sharpen_at, best_at, guess_at = calls
     past_lengths, owners, source_lengths, first_caches, cache_addresses = caches
-    at_work, steps, max_lengths, prefix_lengths, prefixes, log_probs, ids, sources = sentences
+    (
+        at_work, steps, max_lengths, prefix_lengths, prefixes, log_probs, ids, sources, interrupt,
+    ) = sentences  # fmt: skip
     kept_ids, scores, facts, counts = finished
     (
         greedy, penalties, finished_needed, drops_hopeless,
@@ -311,6 +315,8 @@ def search_until_end(
             first = last
         if ended:
             return SENTENCE_ENDED
+        if interrupt[0]:
+            return INTERRUPTED
 
 
 @inlined

@@ -11,6 +11,9 @@ import time
 from collections.abc import Iterator
 from types import FrameType
 
+TERMINATION = signal.SIGTERM
+"""The signal by which a service is told to end."""
+
 _TOGETHER = 1.0  # seconds between two signals that are one wish
 _HANG_UP: signal.Signals | None = getattr(signal, "SIGHUP", None)  # not on Windows
 
@@ -116,3 +119,9 @@ def _in_main_thread() -> bool:
 
 def _termination_signals() -> list[signal.Signals]:
     return [signal.SIGTERM] if _HANG_UP is None else [signal.SIGTERM, _HANG_UP]
+
+
+def ignore_stop_requests() -> None:
+    """Ignore the signals, in a process that ends with the one that started it."""
+    for number in (signal.SIGINT, *_termination_signals()):
+        signal.signal(number, signal.SIG_IGN)

@@ -20,12 +20,16 @@ from headway.serving.models import Explorer, Served
 
 
 def create_app(
-    served: Sequence[Served], *, host: str = "127.0.0.1", cache_bytes: int = CACHE_BYTES
+    served: Sequence[Served],
+    *,
+    host: str = "127.0.0.1",
+    hosts: Sequence[str] = (),
+    cache_bytes: int = CACHE_BYTES,
 ) -> FastAPI:
     """Make the application that serves these models.
 
-    host: the address of the server; requests that name another host are refused. cache_bytes: the
-    most memory of all traces together.
+    host: the address of the server; requests that name another host are refused, except `hosts`.
+    cache_bytes: the most memory of all traces together.
     """
     # The documentation pages of FastAPI would load scripts from other sites.
     app = FastAPI(title="Headway", docs_url=None, redoc_url=None, openapi_url=None)
@@ -33,5 +37,5 @@ def create_app(
     for room in (models, searches, paragraphs, sentences, questions, offline_answers, files, pages):
         app.include_router(room.router)
     answer_failures(app)
-    app.add_middleware(Gate, host=host)
+    app.add_middleware(Gate, host=host, hosts=hosts)
     return app

@@ -1,7 +1,8 @@
 """Limits on the origin and the size of a request, checked before anything else."""
 
+import asyncio
 import ipaddress
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,7 +14,8 @@ CHARACTERS = 2000
 BEAM = 8
 CACHE_BYTES = 256 * 2**20
 POSITIONS = 4096
-_DRAINED = 2**20  # bytes read of a body too large, so that its sender reads the answer
+_DRAINED = 2**20  # more bytes read of a body too large, so that its sender reads the answer
+_SECONDS_TO_SEND = 60.0
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ANY_ADDRESS = frozenset({"0.0.0.0", "::"})
 
@@ -27,9 +29,27 @@ class Gate:
     if the site has bound its name to this address, or else a foreign Origin.
     """
 
-    def __init__(self, app: ASGIApp, host: str) -> None:
-        """Guard this application; host: the address that the server listens at."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        host: str,
+        *,
+        hosts: Sequence[str] = (),
+        origins: Sequence[str] = (),
+        body_bytes: int = BODY_BYTES,
+        remedy: str = f"Give one sentence, of at most {CHARACTERS:,} characters.",
+        refuse: Callable[[str, RefusedError], ASGIApp] = lambda path, error: answer_of(error),
+    ) -> None:
+        """Guard this application.
+
+        host: the address that the server listens at. hosts: other names by which it is asked.
+        origins: other sites whose pages may ask. body_bytes: the most of a request; remedy: what to
+        do beyond it. refuse: makes the answer to a refused request, from its path and the error.
+        """
         self.app, self.host = app, host
+        self.hosts = {name.lower() for name in hosts}
+        self.origins = frozenset(origins)
+        self.body_bytes, self.remedy, self.refuse = body_bytes, remedy, refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check one request."""
@@ -46,11 +66,52 @@ class Gate:
 
         try:
             self._check_sender(scope)
-            receive = await _whole_body(receive) if scope["method"] == "POST" else receive
+            if scope["method"] == "POST":
+                receive = await self._whole_body(receive)
         except RefusedError as error:
-            await answer_of(error)(scope, receive, send_with_headers)
+            await self.refuse(scope["path"], error)(scope, receive, send_with_headers)
             return
         await self.app(scope, receive, send_with_headers)
+
+    async def _whole_body(self, receive: Receive) -> Receive:
+        """Read the body and return a function that passes it on; RefusedError if it is too large.
+
+        A sender that has not sent it after some time is refused, too.
+        """
+        try:
+            async with asyncio.timeout(_SECONDS_TO_SEND):
+                body = await self._read(receive)
+        except TimeoutError:
+            raise RefusedError(
+                408, f"The body did not come within {_SECONDS_TO_SEND:.0f} seconds.", "Ask again."
+            ) from None
+        waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def hand_on() -> Message:
+            return waiting.pop() if waiting else await receive()
+
+        return hand_on
+
+    async def _read(self, receive: Receive) -> bytes:
+        parts: list[bytes] = []
+        size, more = 0, True
+        while more and size <= self.body_bytes + _DRAINED:
+            message = await receive()
+            if message["type"] != "http.request":
+                break
+            part = message.get("body", b"")
+            size += len(part)
+            if size <= self.body_bytes:
+                parts.append(part)
+            more = message.get("more_body", False)
+        if size > self.body_bytes:
+            raise RefusedError(
+                413,
+                f"The request has more than {self.body_bytes:,} bytes.",
+                self.remedy,
+                "too-long",
+            )
+        return b"".join(parts)
 
     def _check_sender(self, scope: Scope) -> None:
         headers = [(name.lower(), value.decode("latin-1")) for name, value in scope["headers"]]
@@ -62,6 +123,8 @@ class Gate:
                 "Ask for 127.0.0.1 or localhost, or for the address given with --host.",
             )
         for origin in (value for name, value in headers if name == b"origin"):
+            if origin in self.origins:
+                continue
             if origin.lower() not in (f"{kind}://{hosts[0].lower()}" for kind in ("http", "https")):
                 raise RefusedError(
                     403,
@@ -73,7 +136,7 @@ class Gate:
         name = _host_name(host)
         if name is None:
             return False
-        if name in _LOOPBACK or name == self.host.strip("[]").lower():
+        if name in _LOOPBACK or name == self.host.strip("[]").lower() or name in self.hosts:
             return True
         # A server on all addresses is reached by address, and no site can bind a name to that.
         return self.host.strip("[]") in _ANY_ADDRESS and _is_address(name)
@@ -89,34 +152,6 @@ def check_characters(texts: Iterable[str | None]) -> None:
                 "Give one sentence; `headway translate` takes long text.",
                 "too-long",
             )
-
-
-async def _whole_body(receive: Receive) -> Receive:
-    """Read the body and return a function that passes it on; RefusedError if it is too large."""
-    parts: list[bytes] = []
-    size, more = 0, True
-    while more and size <= _DRAINED:
-        message = await receive()
-        if message["type"] != "http.request":
-            break
-        part = message.get("body", b"")
-        size += len(part)
-        if size <= BODY_BYTES:
-            parts.append(part)
-        more = message.get("more_body", False)
-    if size > BODY_BYTES:
-        raise RefusedError(
-            413,
-            f"The request has more than {BODY_BYTES:,} bytes.",
-            f"Give one sentence, of at most {CHARACTERS:,} characters.",
-            "too-long",
-        )
-    waiting = [{"type": "http.request", "body": b"".join(parts), "more_body": False}]
-
-    async def hand_on() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return hand_on
 
 
 def _host_name(host: str) -> str | None:

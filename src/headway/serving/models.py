@@ -128,12 +128,10 @@ def load_models(
     trust_code: run the code that a bundle with parts of its author's own has.
     """
     models: list[Served] = []
-    for path in paths:
-        folder = find_bundle(path)
-        name = _free_name(_name(path, folder), [served.name for served in models])
+    for path, name in zip(paths, names_of(paths), strict=True):
         say(f"Loading {name}")
         # The pages show translations beside traces, which are in float32.
-        loaded = load(folder, device, precision="float32", trust_code=trust_code)
+        loaded = load(find_bundle(path), device, precision="float32", trust_code=trust_code)
         models.append(
             Served(name, loaded, loaded.bundle.checksum, str(hub_address(path) or path.as_posix()))
         )
@@ -159,6 +157,14 @@ def vocabulary(here: Here, model: str | None = None) -> Json:
     """Return the pieces of the target, in the order of the vocabulary axis."""
     tokenizer = here.model(model).translator.bundle.target_tokenizer
     return Json({"target": tokenizer.pieces(range(len(tokenizer)))})
+
+
+def names_of(paths: Sequence[Path]) -> list[str]:
+    """Return the names of bundles: of its folder, its run or its repository, and a number."""
+    names: list[str] = []
+    for path in paths:
+        names.append(_free_name(_name(path, find_bundle(path)), names))
+    return names
 
 
 def _sentences(value: Any) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from headway.cli.serve import _say
-from headway.serving.running import serve
+from headway.service.running import serve
 
 
 def test_it_prints_its_address_and_answers_there(bundle_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_closed_or_full_standard_output_ends_no_server(
 ) -> None:
     def answered(address: str) -> None:
         _say(address)
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     for stream in (None, _FullStream()):
         monkeypatch.setattr(sys, "stdout", stream)
@@ -117,7 +117,7 @@ def test_log_handlers_of_the_process_stay_open(bundle_path: Path) -> None:
             self.is_closed = True
 
     def stop(address: str) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
     handler = Handler()
     logging.getLogger("another library").addHandler(handler)

@@ -59,7 +59,7 @@ WORKS = {
     "pull": "headway.interop.hub.pull",
     "push": "headway.interop.hub.push",
     "score": "headway.bundle.load_bundle",
-    "serve": "headway.serving.running.serve",
+    "serve": "headway.service.running.serve",
     "shortlist": "headway.bundle.load_bundle",
     "train": "headway.training.run.begin",
     "translate": "headway.decoding.translator.load",

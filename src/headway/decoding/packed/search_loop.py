@@ -170,6 +170,7 @@ class CompiledBatch:
             log_probs=np.zeros((slots, copies)),
             ids=np.zeros((slots, copies, _ROOM), np.int32),
             sources=np.zeros((slots, 0), np.int32),
+            interrupt=np.zeros(1, np.bool_),
         )
         self.finished = kernel.Finished(
             ids=np.zeros((slots, best, _ROOM), np.int32),
@@ -235,7 +236,10 @@ class CompiledBatch:
             self.sentences = self.sentences._replace(**{name: wider})
 
     def advance(self) -> list[tuple[int, list[Hypothesis]]]:
-        """Take steps until a sentence ends; return the slots that ended, with their hypotheses."""
+        """Take steps until a sentence ends; return the slots that ended, with their hypotheses.
+
+        If another thread interrupts, there may be none.
+        """
         before = self.sentences.at_work.copy()
         while (reason := self._run()) == kernel.NEEDS_ROOM:
             self.state.make_room(self.state.owners.shape[1] + 1)
@@ -243,6 +247,19 @@ class CompiledBatch:
             check_numbers(np.array([np.nan], np.float32))  # raises the error of the other searches
         ended = (before & ~self.sentences.at_work).nonzero()[0].tolist()
         return [(slot, self._hypotheses(slot)) for slot in ended]
+
+    def interrupt(self) -> None:
+        """Let `advance` return after the step that it takes."""
+        self.sentences.interrupt[0] = True
+
+    def resume(self) -> None:
+        """Let `advance` go on until a sentence ends."""
+        self.sentences.interrupt[0] = False
+
+    def drop(self, slots: Sequence[int]) -> list[int]:
+        """Give up these sentences; their slots are free."""
+        self.sentences.at_work[list(slots)] = False
+        return list(slots)
 
     def _run(self) -> int:
         return self.loop.run(self.state, self.longest, self.sentences, self.finished, self.settings)

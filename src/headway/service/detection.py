@@ -1,0 +1,54 @@
+"""The language of a text, among the languages served, by Lingua."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from lingua import IsoCode639_1, Language, LanguageDetectorBuilder
+
+_CHARACTERS = 2000  # the beginning of a text says enough
+_CODES = {"no": "nb"}  # Lingua has both forms of Norwegian
+
+
+class Detection(NamedTuple):
+    """A language with a confidence in percent."""
+
+    confidence: int
+    language: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the form of answers."""
+        return {"confidence": self.confidence, "language": self.language}
+
+
+def detect(text: str, codes: Sequence[str]) -> list[Detection]:
+    """Return the languages that the text may be in, best first; none if it has no sign of any."""
+    languages = {language: code for code in codes if (language := _language(code)) is not None}
+    if not has_words(text) or not languages:
+        return []
+    if len(languages) == 1:
+        # Lingua would be sure of the only language, whatever the script.
+        return [Detection(100, next(iter(languages.values())))]
+    values = _detector(frozenset(languages)).compute_language_confidence_values(text[:_CHARACTERS])
+    return [
+        Detection(round(100 * value.value), languages[value.language])
+        for value in values
+        if value.value > 0
+    ]
+
+
+def has_words(text: str) -> bool:
+    """Return True if there is a letter or a digit to translate."""
+    return any(character.isalnum() for character in text)
+
+
+@lru_cache(64)
+def _language(code: str) -> Language | None:
+    main = code.partition("-")[0]
+    iso = getattr(IsoCode639_1, _CODES.get(main, main).upper(), None)
+    return None if iso is None else Language.from_iso_code_639_1(iso)
+
+
+@lru_cache(16)
+def _detector(languages: frozenset[Language]) -> Any:
+    return LanguageDetectorBuilder.from_languages(*languages).build()

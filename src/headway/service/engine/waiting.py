@@ -1,0 +1,106 @@
+"""Units of work that wait for a place in a batch, fair between clients."""
+
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Sequence
+
+from headway.service.engine.texts import Unit
+from headway.service.engine.wishes import Kind
+
+_Clients = OrderedDict[str, deque[Unit]]
+
+
+class WaitingLine:
+    """Units by kind and client: kinds take turns, and within a kind the clients do.
+
+    A client with a thousand sentences delays the one sentence of another by one place. All methods
+    may be called from any thread.
+    """
+
+    def __init__(self) -> None:
+        """Begin empty and open."""
+        self._kinds: OrderedDict[Kind, _Clients] = OrderedDict()
+        self._changed = threading.Condition()
+        self._open = True
+        self._idle = 0  # workers without units
+        self.arrived: Callable[[], None] = lambda: None
+        """Called after units were added, or texts dropped; workers look at the line then."""
+
+    def __len__(self) -> int:
+        """Return the number of units that wait."""
+        with self._changed:
+            return sum(len(units) for clients in self._kinds.values() for units in clients.values())
+
+    def add(self, client: str, units: Sequence[Unit]) -> None:
+        """Add the units of a text behind the client's others."""
+        with self._changed:
+            for unit in units:
+                clients = self._kinds.setdefault(unit.kind, OrderedDict())
+                clients.setdefault(client, deque()).append(unit)
+            self._changed.notify_all()
+        self.arrived()
+
+    def close(self) -> None:
+        """Let `next_kind` return None once the line is empty."""
+        with self._changed:
+            self._open = False
+            self._changed.notify_all()
+
+    def next_kind(self) -> Kind | None:
+        """Wait for a unit; return the kind whose turn it is. None if the line is closed and empty.
+
+        The kind goes behind the others. A worker without units calls this.
+        """
+        with self._changed:
+            self._idle += 1
+            self._changed.wait_for(lambda: self._kinds or not self._open)
+            if not self._kinds:
+                return None
+            kind = next(iter(self._kinds))
+            self._kinds.move_to_end(kind)
+            return kind
+
+    def others_wait(self, kind: Kind) -> bool:
+        """Return True if units of another kind wait."""
+        with self._changed:
+            return any(other != kind for other in self._kinds)
+
+    def take(self, kind: Kind, most: int, pieces: int, *, first: bool = False) -> list[Unit]:
+        """Return the next units of a kind: at most `most`, and about `pieces` source pieces.
+
+        At least one unit, however long. first: the worker is idle; it leaves as many units for each
+        other idle worker.
+        """
+        taken: list[Unit] = []
+        with self._changed:
+            shares = self._idle if first else 1
+            self._idle -= first
+            clients = self._kinds.get(kind, OrderedDict())
+            count = sum(map(len, clients.values()))
+            most = min(most, -(-count // shares))
+            while clients and len(taken) < most:
+                client, units = next(iter(clients.items()))
+                pieces -= units[0].pieces
+                if taken and pieces < 0:
+                    break
+                taken.append(units.popleft())
+                clients.move_to_end(client)
+                if not units:
+                    del clients[client]
+            if not clients:
+                self._kinds.pop(kind, None)
+        return taken
+
+    def drop(self, job: int) -> None:
+        """Forget the waiting units of a job."""
+        with self._changed:
+            for kind, clients in list(self._kinds.items()):
+                for client, units in list(clients.items()):
+                    kept = deque(unit for unit in units if unit.text.job != job)
+                    if kept:
+                        clients[client] = kept
+                    else:
+                        del clients[client]
+                if not clients:
+                    del self._kinds[kind]
+        self.arrived()

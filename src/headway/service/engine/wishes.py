@@ -1,0 +1,53 @@
+"""How a request wants its texts translated, and which sentences can share a batch."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from headway.decoding.banned import BannedTexts
+from headway.decoding.options import SearchOptions, changed_options
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The options of a request, as the web process sends them: plain values."""
+
+    n_best: int = 1
+    beam_size: int | None = None
+    """None is the bundle's."""
+    alignments: bool = False
+    split_sentences: bool | None = None
+    terms: tuple[str, ...] = ()
+    banned: tuple[str, ...] = ()
+    glossary: Mapping[str, str] | None = None
+    """None is the server's."""
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> "Wish":
+        """Read the values of a message."""
+        lists = {name: tuple(values[name]) for name in ("terms", "banned") if name in values}
+        return cls(**{**values, **lists})
+
+    def as_message(self) -> dict[str, Any]:
+        """Return the values that differ from the defaults, for a message."""
+        plain = Wish()
+        given = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value for name, value in given.items() if value != getattr(plain, name)}
+
+    def options(self, defaults: SearchOptions) -> SearchOptions:
+        """Return the search; the beam is at least as wide as n_best."""
+        values: dict[str, Any] = {"n_best": self.n_best}
+        if self.beam_size is not None:
+            values["beam_size"] = self.beam_size
+        return changed_options(defaults, values)
+
+
+class Kind(NamedTuple):
+    """What sentences of one batch have in common."""
+
+    options: SearchOptions
+    terms: bool
+    """True if they have terms that must occur."""
+    lists: bool
+    """True if they have lists of allowed pieces."""
+    banned: BannedTexts | None

@@ -1,0 +1,144 @@
+"""A thread that translates: a batch on one core, which is refilled while it runs."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import torch
+
+from headway.decoding.attention import AttentionReader
+from headway.decoding.build_search import build_batch, build_search, pieces_at_work
+from headway.decoding.engine import Batch
+from headway.decoding.translator import TextTranslator
+from headway.runtime.openmp import one_thread
+from headway.service.engine.texts import Text, Unit
+from headway.service.engine.waiting import WaitingLine
+from headway.service.engine.wishes import Kind
+
+_ROWS, _SENTENCES = 256, 128  # of a batch, as in headway.decoding.build_search
+_PIECES = 16384  # source pieces of all batches together, counted once for each row
+
+Done = Callable[[Text], None]
+Failed = Callable[[Text, BaseException], None]
+
+
+class Worker:
+    """Translate units from a line, one kind at a time."""
+
+    def __init__(
+        self,
+        translator: TextTranslator,
+        line: WaitingLine,
+        done: Done,
+        failed: Failed,
+        *,
+        workers: int = 1,
+    ) -> None:
+        """Prepare to work beside `workers` - 1 others.
+
+        done: receives each text whose parts are all translated. failed: receives a text that the
+        model fails on, with the error. Both are called in the worker's thread.
+        """
+        self.translator, self.line, self.workers = translator, line, workers
+        self.done, self.failed = done, failed
+        self.at_work: dict[int, Unit] = {}
+        self.slots = 0
+        self._batches: dict[Kind, Batch] = {}
+        self._batch: Batch | None = None
+
+    def run(self) -> None:
+        """Work until the line is closed and empty."""
+        with ExitStack() as stack:
+            if self.translator.device.type == "cpu":
+                stack.enter_context(one_thread())
+            stack.enter_context(torch.inference_mode())
+            while (kind := self.line.next_kind()) is not None:
+                try:
+                    self._take_turn(kind)
+                except Exception as error:  # of the model, or of memory; other texts go on
+                    self._fail(error)
+
+    def interrupt(self) -> None:
+        """Let the batch look at the line after its present step; called from other threads."""
+        if (batch := self._batch) is not None:
+            batch.interrupt()
+
+    def _take_turn(self, kind: Kind) -> None:
+        """Translate units of one kind, until none waits or the turn of another kind has come.
+
+        While others wait, a turn begins as many units as the batch has slots.
+        """
+        rows = build_search(kind.options, banned=kind.banned, terms=kind.terms).copies
+        self.slots = max(min(_ROWS // rows, _SENTENCES), 1)
+        most_pieces = pieces_at_work(self.translator.engine, rows, _PIECES // rows // self.workers)
+        batch = self._batch = self._batch_of(kind)
+        free = list(range(self.slots - 1, -1, -1))  # the last used first: its memory is allocated
+        begun, first = 0, True
+        while True:
+            batch.resume()  # before the look at the line: what comes later interrupts again
+            free += self._drop(batch)
+            turn = self.slots - begun if self.line.others_wait(kind) else self.slots
+            room = most_pieces - sum(unit.pieces for unit in self.at_work.values())
+            if turn > 0 and self._has_room(len(free), room):
+                units = self.line.take(kind, min(len(free), turn), room, first=first)
+                first = False
+                begun += self._begin(batch, free, units)
+            if not self.at_work:
+                return
+            for slot, hypotheses in batch.advance():
+                unit = self.at_work.pop(slot)
+                free.append(slot)
+                text = unit.text
+                text.hypotheses[unit.place] = [
+                    h._replace(ids=unit.request.pieces(h.ids)) for h in hypotheses
+                ]
+                text.left -= 1
+                if not text.left and not text.dropped:
+                    self.done(text)
+
+    def _has_room(self, free: int, pieces: int) -> bool:
+        """Return True if units should begin now.
+
+        In a full batch a quarter must be free: encoding several sentences together costs less.
+        """
+        return not self.at_work or (pieces > 0 and free >= self.slots / 4)
+
+    def _begin(self, batch: Batch, free: list[int], units: list[Unit]) -> int:
+        units = [unit for unit in units if not unit.text.dropped]
+        slots = [free.pop() for _ in units]
+        self.at_work |= zip(slots, units, strict=True)
+        if units:
+            batch.begin(slots, [unit.request for unit in units])
+        return len(units)
+
+    def _drop(self, batch: Batch) -> list[int]:
+        """Give up the units of dropped texts; return the slots that became free."""
+        dropped = [slot for slot, unit in self.at_work.items() if unit.text.dropped]
+        free = batch.drop(dropped) if dropped else []
+        for slot in free:
+            del self.at_work[slot]
+        return free
+
+    def _batch_of(self, kind: Kind) -> Batch:
+        """Return an idle batch: that of the last turn if the kind is the same."""
+        if (batch := self._batches.pop(kind, None)) is None:
+            batch = build_batch(
+                self.translator.engine, kind.options, self.slots,
+                attend=self._attend(kind), banned=kind.banned, terms=kind.terms, lists=kind.lists,
+            )  # fmt: skip
+        self._batches = {kind: batch}
+        return batch
+
+    def _attend(self, kind: Kind) -> AttentionReader | None:
+        options = kind.options
+        if not options.coverage_penalty:
+            return None
+        return AttentionReader(self.translator.models, options.attention_layer)
+
+    def _fail(self, error: BaseException) -> None:
+        """Tell the texts at work of an error, and forget the batch that it may have broken."""
+        failed = dict.fromkeys(unit.text for unit in self.at_work.values())
+        self.at_work, self._batches, self._batch = {}, {}, None
+        for text in failed:
+            if not text.dropped:
+                text.dropped = True
+                self.failed(text, error)

@@ -1,0 +1,79 @@
+"""A limit on the requests of each client in a time, with bounded memory."""
+
+import ipaddress
+import re
+from collections import OrderedDict
+from typing import NamedTuple
+
+from headway.errors import ConfigError
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
+_RATE = re.compile(r"(\d{1,9})\s*/\s*(second|minute|hour|day)")
+_CLIENTS = 10_000  # remembered at most; the one that was away longest is forgotten
+
+
+class Rate(NamedTuple):
+    """A number of texts in a number of seconds."""
+
+    texts: int
+    seconds: int
+
+    def __str__(self) -> str:
+        """Return it as LibreTranslate's clients read it."""
+        unit = next(unit for unit, seconds in _SECONDS.items() if seconds == self.seconds)
+        return f"{self.texts} per 1 {unit}"
+
+
+def parse_rate(text: str) -> Rate:
+    """Read a rate such as `120/minute`; ConfigError if it is none.
+
+    >>> str(parse_rate("120/minute"))
+    '120 per 1 minute'
+    """
+    match = _RATE.fullmatch(text.strip())
+    if match is None or int(match[1]) < 1:
+        raise ConfigError(
+            f"The rate is {text!r}, but must be a number a second, minute, hour or day.",
+            "Write it as 120/minute.",
+        )
+    return Rate(int(match[1]), _SECONDS[match[2]])
+
+
+class RateLimit:
+    """Count what each client uses: the texts of the rate at once, then one in each step of time."""
+
+    def __init__(self, rate: Rate) -> None:
+        """Begin with clients that have used nothing."""
+        self.rate = rate
+        self._step = rate.seconds / rate.texts
+        self._free_at: OrderedDict[str, float] = OrderedDict()
+        """By client, the time at which it will have used nothing (the generic cell rate algorithm).
+        """
+
+    def use(self, client: str, cost: int, now: float) -> float:
+        """Let a client use `cost` at the time `now`; return 0, or the seconds until it may.
+
+        What costs more than the whole rate may begin when the client has used nothing.
+        """
+        free_at = max(self._free_at.pop(client, now), now)
+        wait = free_at + min(cost, self.rate.texts) * self._step - now - self.rate.seconds
+        allowed = wait <= 1e-9
+        self._free_at[client] = free_at + (cost * self._step if allowed else 0)
+        if len(self._free_at) > _CLIENTS:
+            self._free_at.popitem(last=False)
+        return 0.0 if allowed else wait
+
+
+def client_of(address: str) -> str:
+    """Return what counts as one client: an address, or the network of 64 bits of an IPv6 address.
+
+    >>> client_of("192.0.2.7"), client_of("2001:db8::1:2")
+    ('192.0.2.7', '2001:db8::/64')
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    if parsed.version == 4:
+        return address
+    return str(ipaddress.ip_network((parsed, 64), strict=False))

@@ -1,0 +1,132 @@
+"""Requests as LibreTranslate's clients send them: JSON, forms, and fields in the query."""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from fastapi import Request
+from starlette.datastructures import UploadFile
+
+from headway.serving.failures import RefusedError
+
+_JSON = re.compile(r"application/(?:[\w.+-]*\+)?json", re.ASCII)
+_MOST_FIELDS = 10_000
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Upload(NamedTuple):
+    """A file in a form."""
+
+    name: str
+    content: bytes
+
+
+class Fields:
+    """The fields of a request. A value is missing if it is empty, as for LibreTranslate."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        """Take the values by name."""
+        self._values = values
+
+    def text(self, name: str) -> str:
+        """Return a text; RefusedError if it is missing or of another type."""
+        value = self._values.get(name)
+        if not value:
+            raise missing(name)
+        return _text(name, value)
+
+    def optional(self, name: str) -> str:
+        """Return a text; "" if it is missing or null."""
+        value = self._values.get(name)
+        return _text(name, value) if value else ""
+
+    def texts(self, name: str) -> str | list[str]:
+        """Return a text, or a list of them; RefusedError if it is missing or of another type."""
+        value = self._values.get(name)
+        if not isinstance(value, list):
+            return self.text(name)
+        if not value:
+            raise missing(name)
+        return [_text(name, item) for item in value]
+
+    def number(self, name: str, default: int) -> int:
+        """Return a whole number, which may be written as text."""
+        value = self._values.get(name, default)
+        try:
+            whole = int(value) if isinstance(value, str | int | float) else None
+        except (ValueError, OverflowError):
+            whole = None
+        if whole is None or isinstance(value, bool) or (isinstance(value, float) and value % 1):
+            raise RefusedError(400, f"Invalid request: {name} parameter is not a number")
+        return whole
+
+
+def missing(name: str) -> RefusedError:
+    """Return LibreTranslate's error for a field that is not there."""
+    return RefusedError(400, f"Invalid request: missing {name} parameter")
+
+
+async def read_fields(request: Request, body_limit: int) -> Fields:
+    """Read the fields: of a JSON object, or of the query and the form.
+
+    A repeated `q` is a list. body_limit: the most bytes of a field, as of the whole body.
+    """
+    if _JSON.match(request.headers.get("content-type", "").strip().lower()):
+        return Fields(_json_object(await request.body()))
+    pairs: list[tuple[str, Any]] = list(request.query_params.multi_items())
+    if request.method == "POST":
+        pairs += await _form(request, body_limit)
+    return Fields(_by_name(pairs))
+
+
+async def _form(request: Request, body_limit: int) -> list[tuple[str, Any]]:
+    """Return names with texts or uploads."""
+    try:
+        form = await request.form(
+            max_fields=_MOST_FIELDS, max_files=_MOST_FIELDS, max_part_size=body_limit
+        )
+    except Exception as error:  # whatever the parser says of bytes that are no form
+        raise RefusedError(400, "Invalid request: the form cannot be read") from error
+    try:
+        return [(name, await _plain(value)) for name, value in form.multi_items()]
+    finally:
+        await form.close()
+
+
+def _json_object(body: bytes) -> dict[str, Any]:
+    try:
+        values = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise RefusedError(400, "Invalid JSON format") from error
+    if not isinstance(values, dict):
+        raise RefusedError(400, "Invalid JSON format")
+    return values
+
+
+async def _plain(value: str | UploadFile) -> str | Upload:
+    """Return an upload whole, or a text without the line ends that a browser's form has."""
+    if isinstance(value, str):
+        return value.replace("\r\n", "\n")
+    return Upload(value.filename or "", await value.read())
+
+
+def _by_name(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the first value of each name; `q` has all."""
+    values: dict[str, Any] = {}
+    for name, value in pairs:
+        values.setdefault(name, value)
+    texts = [value for name, value in pairs if name == "q"]
+    if len(texts) > 1:
+        values["q"] = texts
+    return values
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise RefusedError(400, f"Invalid request: {name} parameter is not a string")
+    if surrogate := _SURROGATE.search(value):
+        code = f"U+{ord(surrogate[0]):04X}"
+        raise RefusedError(
+            400, f"Invalid request: {name} parameter has the surrogate {code}, which is no text"
+        )
+    return value

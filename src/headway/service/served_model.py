@@ -1,0 +1,176 @@
+"""One served model: its process, started again when it ends, and replaced with its bundle."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from headway.errors import HeadwayError
+from headway.hub import hub_address
+from headway.saved_bundle import find_bundle
+from headway.service.backlog import Backlog
+from headway.service.failures import UnavailableError
+from headway.service.languages import Direction
+from headway.service.model_process import Item, ModelProcess, ProcessEndedError
+
+_log = logging.getLogger("headway.service")
+
+_SECONDS_BETWEEN_LOOKS = 2.0  # at the bundle
+_SECONDS_BEFORE_START = 1.0  # of a process in place of one that ended
+_SECONDS_OF_START = 5.0  # about
+_RECENT = 10.0  # seconds for which a translation shows that the process works
+
+Each = Callable[[int, Item], None]
+Start = Callable[[Sequence[str]], Awaitable[ModelProcess]]
+
+
+class ServedModel:
+    """A model that translates in a process of its own."""
+
+    def __init__(
+        self,
+        name: str,
+        path: Path,
+        direction: Direction | None,
+        arguments: Sequence[str],
+        backlog: Backlog,
+        start: Start = ModelProcess.start,
+    ) -> None:
+        """Describe the model; `run` starts its process.
+
+        path: of the bundle or run. direction: None if its languages are unknown. arguments: of the
+        process, after the path. start: starts one with arguments.
+        """
+        self.name, self.path, self.direction = name, path, direction
+        self.backlog = backlog
+        self._arguments, self._start_process = arguments, start
+        self._process: ModelProcess | None = None
+        self._last_answer = float("-inf")
+        self.count_text: Callable[[str, int], None] = lambda model, pieces: None
+        """Receives the name of the model and the source pieces of each text it has translated."""
+        self.tried = asyncio.Event()
+        """Set once the first start has succeeded or failed."""
+        self.failure: HeadwayError | None = None
+        """Why the model could not be loaded; None once it was."""
+        self.replaced = 0
+        """How often the process was started again or replaced."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Return True if the process has loaded the model and lives."""
+        return self._process is not None and self._process.is_alive
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Return checksum, languages and description; empty before the first start."""
+        return {} if self._process is None else self._process.facts
+
+    async def run(self) -> None:
+        """Keep a process with the present bundle until this is cancelled."""
+        while True:
+            stamp = _stamp(self.path)
+            await self._start()
+            while self.is_ready and (stamp is None or _stamp(self.path) in (stamp, None)):
+                assert self._process is not None
+                await asyncio.wait([self._process.ended], timeout=_SECONDS_BETWEEN_LOOKS)
+            if self.is_ready:
+                _log.info("%s has changed, and is loaded anew", self.path)
+            else:
+                if self.failure is None:
+                    _log.warning("The process of %s has ended, and is started again", self.name)
+                await asyncio.sleep(_SECONDS_BEFORE_START)
+
+    async def _start(self) -> None:
+        """Start a process and let it take over; the old one finishes its work and ends."""
+        try:
+            fresh = await self._start_process([str(self.path), *self._arguments])
+        except HeadwayError as error:
+            self.failure = error
+            _log.warning("%s cannot be loaded: %s", self.path, error)
+            # An old process goes on; another try comes with the next change of the bundle.
+            return
+        finally:
+            self.tried.set()
+        old, self._process, self.failure = self._process, fresh, None
+        if old is not None:
+            self.replaced += 1
+            closing = asyncio.create_task(old.close())
+            closing.add_done_callback(lambda task: task.exception())
+
+    async def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            await self._process.close()
+
+    async def translate(
+        self, texts: Sequence[str], wish: Mapping[str, Any], client: str, **more: Any
+    ) -> list[Item]:
+        """Return an answer for each text, by the process of this moment.
+
+        more: prefixes and each, as in `ModelProcess.translate`. Raises UnavailableError if there is
+        no process, or if it ends meanwhile.
+        """
+        sizes = list(map(len, texts))
+        answered: set[int] = set()
+        each: Each = more.pop("each", lambda place, item: None)
+
+        def count(place: int, item: Item) -> None:
+            answered.add(place)
+            self._last_answer = time.monotonic()
+            self.backlog.remove(sizes[place], translated=True)
+            if "translation" in item:
+                self.count_text(self.name, item["pieces"])
+            each(place, item)
+
+        self.backlog.add(sum(sizes))
+        try:
+            process = self._process
+            if process is None:
+                raise ProcessEndedError("")
+            return await process.translate(texts, wish, client=client, each=count, **more)
+        except ProcessEndedError:
+            raise self.unavailable() from None
+        finally:
+            rest = sum(size for place, size in enumerate(sizes) if place not in answered)
+            self.backlog.remove(rest, translated=False)
+
+    def unavailable(self) -> UnavailableError:
+        """Return the error for a request while there is no process."""
+        return UnavailableError(
+            503, f"The model {self.name} is starting.", "Ask again.", _SECONDS_OF_START
+        )
+
+    async def works(self, seconds: float) -> bool:
+        """Return True if the process has translated lately, or does so within these seconds."""
+        if not self.is_ready or self._process is None:
+            return False
+        if time.monotonic() - self._last_answer < _RECENT:
+            return True
+        with suppress(ProcessEndedError, TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._process.translate(["1"], {}, client="/health/ready")
+                self._last_answer = time.monotonic()
+                return True
+        return False
+
+    async def measure(self, seconds: float) -> dict[str, int]:
+        """Return the measurements of the process; empty if it does not answer in time."""
+        with suppress(ProcessEndedError, TimeoutError):
+            async with asyncio.timeout(seconds):
+                if self._process is not None:
+                    return await self._process.measure()
+        return {}
+
+
+def _stamp(path: Path) -> tuple[int, ...] | None:
+    """Return what changes when the bundle does; None on the hub, or while it cannot be read."""
+    if hub_address(path):
+        return None
+    try:
+        status = (find_bundle(path) / "manifest.json").stat()
+    except (OSError, HeadwayError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino

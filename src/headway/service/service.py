@@ -1,0 +1,189 @@
+"""The service behind all routes: who may ask, which models translate, and until when."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, Request
+
+from headway.errors import HeadwayError
+from headway.service.failures import UnavailableError
+from headway.service.keys import Client, Keys
+from headway.service.languages import Routes, check_pivot
+from headway.service.model_process import Item
+from headway.service.rate import RateLimit, client_of
+from headway.service.served_model import Each, ServedModel
+from headway.service.settings import Settings
+from headway.serving.failures import RefusedError
+
+Answer = TypeVar("Answer")
+
+_GONE = 499  # as nginx counts requests whose client has gone
+
+
+class Service:
+    """The models of a server, and the rules for its clients."""
+
+    def __init__(self, models: Sequence[ServedModel], settings: Settings) -> None:
+        """Serve these models, which `start` starts."""
+        self.models = {model.name: model for model in models}
+        self.settings = settings
+        self.keys = Keys(settings.api_keys)
+        self._rate = None if settings.rate is None else RateLimit(settings.rate)
+        directions = {m.name: m.direction for m in models if m.direction is not None}
+        pivot = settings.pivot and check_pivot(settings.pivot, directions.values())
+        self.routes = Routes(directions, pivot)
+        self.draining = False
+        """True once the server was told to end: it finishes what it has, and takes no more."""
+        self._running: list[asyncio.Task[None]] = []
+        self._clock: Callable[[], float] = time.monotonic
+
+    def start(self) -> None:
+        """Start the processes of all models, in the background."""
+        self._running = [asyncio.create_task(model.run()) for model in self.models.values()]
+
+    async def first_failure(self) -> HeadwayError | None:
+        """Wait until all models were tried; return why one of them cannot be loaded, if so."""
+        for model in self.models.values():
+            await model.tried.wait()
+            if model.failure is not None:
+                return model.failure
+        return None
+
+    async def close(self) -> None:
+        """End the processes."""
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        await asyncio.gather(*(model.close() for model in self.models.values()))
+
+    def client(self, request: Request, key: str) -> Client:
+        """Return the sender of a request; RefusedError for a wrong key, or a missing one."""
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        if not key and kind.lower() == "bearer":
+            key = token.strip()
+        if self.settings.api_keys is not None and key:
+            owner = self.keys.owner(key)
+            if owner is None:
+                raise RefusedError(403, "Invalid API key", "Give the key that you were given.")
+            return Client(owner, has_key=True)
+        if self.settings.require_key:
+            raise RefusedError(
+                400, "Please contact the server operator to get an API key", "Give a key."
+            )
+        address = request.client.host if request.client else ""
+        return Client(client_of(address), has_key=False)
+
+    def use(self, client: Client, texts: int) -> None:
+        """Count the texts of a client; UnavailableError beyond the rate."""
+        if self._rate is not None:
+            wait = self._rate.use(_line_of(client), texts, self._clock())
+            if wait:
+                raise UnavailableError(
+                    429, f"Slowdown: {self._rate.rate}", "Ask again later.", wait
+                )
+
+    def check_size(self, texts: Sequence[str]) -> None:
+        """Refuse a text, or texts together, that are longer than this server takes."""
+        limit = self.settings.char_limit
+        for text in texts:
+            if limit is not None and len(text) > limit:
+                raise too_large(len(text), limit)
+        if (size := sum(map(len, texts))) > self.settings.queue:
+            raise too_large(size, self.settings.queue)
+
+    async def translate(
+        self,
+        chain: Sequence[str],
+        texts: Sequence[str],
+        wish: Mapping[str, Any],
+        client: Client,
+        *,
+        prefixes: Sequence[str] | None = None,
+        each: Each = lambda place, item: None,
+    ) -> list[Item]:
+        """Return an answer for each text, by one model or two, one after the other.
+
+        The wish, the prefixes and `each` are for the last one. Raises UnavailableError if the queue
+        of a model is full, or its process does not run.
+        """
+        models = [self.models[name] for name in chain]
+        self.check_capacity([chain], sum(map(len, texts)))
+        line = _line_of(client)
+        if len(models) == 1:
+            return await models[0].translate(texts, wish, line, prefixes=prefixes, each=each)
+        first, second = models
+        items = await first.translate(texts, {}, line)
+        places = [place for place, item in enumerate(items) if "error" not in item]
+        between = [items[place]["translation"]["text"] for place in places]
+        chosen = prefixes and [prefixes[place] for place in places]
+        answers = await second.translate(
+            between, wish, line, prefixes=chosen, each=lambda n, item: each(places[n], item)
+        )
+        for place, answer in zip(places, answers, strict=True):
+            items[place] = answer
+        return items
+
+    def check_capacity(self, chains: Iterable[Sequence[str]], characters: int) -> None:
+        """Refuse a request while the server ends, a model does not run, or its queue is full."""
+        if self.draining:
+            raise UnavailableError(503, "The server ends.", "Ask again.", 1)
+        for name in {name for chain in chains for name in chain}:
+            model = self.models[name]
+            if not model.is_ready:
+                raise model.unavailable()
+            if not model.backlog.has_room(characters):
+                raise UnavailableError(
+                    429, "Slowdown: the queue is full", "Ask again later.", model.backlog.wait / 2
+                )
+
+    async def until_deadline(
+        self, request: Request, work: Coroutine[Any, Any, Answer], seconds: float | None = None
+    ) -> Answer:
+        """Return the result of work that is given up at its deadline, or when the client is gone.
+
+        seconds: at most those of the settings. Raises RefusedError with the status 504 or 499.
+        """
+        limit = min(seconds or self.settings.timeout, self.settings.timeout)
+        task = asyncio.create_task(work)
+        gone = asyncio.create_task(_gone(request))
+        try:
+            await asyncio.wait([task, gone], timeout=limit, return_when=asyncio.FIRST_COMPLETED)
+            if task.done():
+                return task.result()
+            if gone.done():
+                raise RefusedError(_GONE, "The client went away.")
+            raise RefusedError(
+                504, f"The translation took longer than {limit:g} seconds.", "Send less text."
+            )
+        finally:
+            for either in (task, gone):
+                either.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await either
+
+
+def too_large(size: int, limit: int) -> RefusedError:
+    """Return LibreTranslate's error for a text, or a number of texts, beyond a limit."""
+    return RefusedError(400, f"Invalid request: request ({size}) exceeds text limit ({limit})")
+
+
+def service_of(request: Request) -> Service:
+    """Return the service of the application."""
+    return request.app.state.service
+
+
+Here = Annotated[Service, Depends(service_of)]
+
+
+def _line_of(client: Client) -> str:
+    """Return the name of a client's place in line: no address can take that of a key."""
+    return f"{'key' if client.has_key else 'address'} {client.name}"
+
+
+async def _gone(request: Request) -> None:
+    """Return when the client has closed its connection; the body must have been read."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

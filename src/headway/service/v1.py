@@ -1,0 +1,242 @@
+"""Headway's own routes: every text is answered for itself, with all that is known of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, NamedTuple
+
+from fastapi import APIRouter, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import StreamingResponse
+
+from headway.errors import suggest
+from headway.service.detection import Detection, detect, has_words
+from headway.service.keys import Client
+from headway.service.languages import code_of
+from headway.service.libretranslate import AUTO, no_pair
+from headway.service.model_process import Item
+from headway.service.schemas import TranslateBody
+from headway.service.service import Here, Service, too_large
+from headway.serving.failures import Json, RefusedError, error_body, json_bytes
+
+router = APIRouter(prefix="/v1")
+
+
+class Asked(NamedTuple):
+    """A checked request."""
+
+    texts: list[str]
+    chains: list[Sequence[str]]
+    """For each text the models that translate it, one after the other."""
+    detections: list[Detection] | None
+    wish: dict[str, Any]
+    prefixes: list[str]
+    client: Client
+    seconds: float | None
+
+
+@router.get("/models")
+async def models(here: Here) -> Json:
+    """Return the models: names, languages, checksums, and whether they are ready."""
+    return Json({"models": [
+        {
+            "name": model.name,
+            "source": model.direction and model.direction.source,
+            "target": model.direction and model.direction.target,
+            "ready": model.is_ready,
+            "checksum": model.facts.get("checksum"),
+            "description": model.facts.get("model"),
+        }
+        for model in here.models.values()
+    ]})  # fmt: skip
+
+
+@router.post("/translate")
+async def translate(here: Here, request: Request, body: TranslateBody) -> Any:
+    """Translate texts; a text that cannot be translated has an error of its own.
+
+    With the header `Accept: text/event-stream` each text comes as soon as it is translated.
+    """
+    asked = await _asked(here, request, body)
+    if "text/event-stream" in request.headers.get("accept", ""):
+        here.check_capacity(asked.chains, sum(map(len, asked.texts)))
+        stream = _events(here, request, asked)
+        return StreamingResponse(stream, media_type="text/event-stream")
+    items = await here.until_deadline(request, _answers(here, asked), asked.seconds)
+    return Json(_named(here, asked) | {"translations": items})
+
+
+async def _asked(here: Service, request: Request, body: TranslateBody) -> Asked:
+    """Check a request; RefusedError says the first fault."""
+    client = _client(here, request, body)
+    here.use(client, len(body.texts))
+    limit = here.settings.batch_limit
+    if limit is not None and len(body.texts) > limit:
+        raise too_large(len(body.texts), limit)
+    here.check_size(body.texts)
+    chains, detections = await _chains(here, body)
+    chains = [
+        chain if has_words(text) else () for text, chain in zip(body.texts, chains, strict=True)
+    ]
+    if any(len(chain) > 1 for chain in chains) and _needs_source(body):
+        raise RefusedError(
+            422,
+            "A glossary, alignments, a prefix or terms need one model from source to target.",
+            "Leave them out, or name a source and a target of one model.",
+        )
+    prefixes = [body.prefix] * len(body.texts) if isinstance(body.prefix, str) else body.prefix
+    if prefixes and len(prefixes) != len(body.texts):
+        raise RefusedError(
+            422, f"There are {len(prefixes)} prefixes for {len(body.texts)} texts.",
+            "Give one for all, or one for each.",
+        )  # fmt: skip
+    return Asked(
+        body.texts, chains, detections, _wish(body), prefixes or [], client, body.timeout_s
+    )
+
+
+def _client(here: Service, request: Request, body: TranslateBody) -> Client:
+    try:
+        return here.client(request, body.api_key or "")
+    except RefusedError as error:
+        # LibreTranslate's clients expect 400 for a key that is missing; 401 is the usual status.
+        status = 401 if error.status == 400 else error.status
+        raise RefusedError(status, f"{error.message}.", error.remedy) from None
+
+
+async def _chains(
+    here: Service, body: TranslateBody
+) -> tuple[list[Sequence[str]], list[Detection] | None]:
+    """Return the models for each text, and its language if it was to be found."""
+    count = len(body.texts)
+    if body.model is not None:
+        if body.source is not None or body.target is not None:
+            raise RefusedError(422, "A model is named, and languages.", "Name one of the two.")
+        if body.model not in here.models:
+            raise RefusedError(
+                404, f"There is no model '{body.model[:100]}'.", suggest(body.model, here.models)
+            )
+        return [(body.model,)] * count, None
+    if body.source is None or body.target is None:
+        raise RefusedError(422, "Source and target are missing.", "Name both, or a model.")
+    source, target = code_of(body.source), code_of(body.target)
+    if source != AUTO:
+        return [_chain(here, source, target)] * count, None
+    codes = here.routes.sources(target)
+    if not codes:
+        raise no_pair(source, target)
+    found = await run_in_threadpool(lambda: [detect(text, codes) for text in body.texts])
+    detections = [languages[0] if languages else Detection(0, codes[0]) for languages in found]
+    return [_chain(here, detection.language, target) for detection in detections], detections
+
+
+def _chain(here: Service, source: str, target: str) -> Sequence[str]:
+    chain = here.routes.models(source, target)
+    if chain is None:
+        raise no_pair(source, target)
+    return chain
+
+
+def _needs_source(body: TranslateBody) -> bool:
+    return bool(body.alignments or body.glossary or body.prefix or body.terms)
+
+
+def _wish(body: TranslateBody) -> dict[str, Any]:
+    """Return what the process is asked for: the fields that differ from the defaults."""
+    wish: dict[str, Any] = {
+        "n_best": body.n_best, "beam_size": body.beam, "alignments": body.alignments,
+        "terms": body.terms, "banned": body.banned, "glossary": body.glossary,
+        "split_sentences": False if body.split == "none" else None,
+    }  # fmt: skip
+    absent = {"n_best": 1, "alignments": False, "terms": [], "banned": []}
+    return {name: value for name, value in wish.items() if value != absent.get(name)}
+
+
+def _named(here: Service, asked: Asked) -> dict[str, Any]:
+    """Return the last model of the request; null if texts have different ones, or need none."""
+    names = {chain[-1] if chain else None for chain in asked.chains}
+    name = names.pop() if len(names) == 1 else None
+    if name is None:
+        return {"model": None}
+    checksum = here.models[name].facts.get("checksum")
+    return {"model": {"name": name, "checksum": checksum}}
+
+
+async def _answers(
+    here: Service, asked: Asked, put: Any = lambda place, item: None
+) -> list[dict[str, Any]]:
+    """Return the item of each text; `put` receives each as soon as it is there."""
+    items: dict[int, dict[str, Any]] = {}
+
+    def keep(place: int, item: dict[str, Any]) -> None:
+        if asked.detections is not None:
+            item["detected"] = asked.detections[place].as_dict()
+        items[place] = item
+        put(place, item)
+
+    async def run(chain: Sequence[str]) -> None:
+        places = [place for place, own in enumerate(asked.chains) if own == chain]
+        if not chain:
+            for place in places:
+                keep(place, {"text": asked.texts[place], "flags": ["copied"]})
+            return
+        answered = await here.translate(
+            chain,
+            [asked.texts[place] for place in places],
+            asked.wish,
+            asked.client,
+            prefixes=[asked.prefixes[place] for place in places] if asked.prefixes else None,
+            each=lambda number, item: keep(places[number], _item(item)),
+        )
+        for place, item in zip(places, answered, strict=True):
+            if place not in items:  # the first of two models refused it
+                keep(place, _item(item))
+
+    for chain in dict.fromkeys(asked.chains):
+        await run(chain)
+    return [items[place] for place in range(len(asked.texts))]
+
+
+def _item(item: Item) -> dict[str, Any]:
+    """Return the answer for one text, from that of the process."""
+    if error := item.get("error"):
+        code = "fault" if error["fault"] else "refused"
+        return {"error": {"message": error["message"], "remedy": error["remedy"], "code": code}}
+    found = dict(item["translation"])
+    sentences, empty, unfamiliar = (
+        found.pop(name) for name in ("num_sentences", "empty_parts", "unfamiliar_parts")
+    )
+    flags = {
+        "split": found["num_parts"] > sentences,
+        "cut": not found["complete"],
+        "empty": empty > 0,
+        "unfamiliar": unfamiliar > 0,
+    }
+    return found | {"flags": [flag for flag, is_so in flags.items() if is_so]}
+
+
+async def _events(here: Service, request: Request, asked: Asked) -> AsyncIterator[bytes]:
+    """Yield an event for each text when it is translated, and one at the end."""
+    ready: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    def put(place: int, item: dict[str, Any]) -> None:
+        ready.put_nowait(_event("item", {"item": place} | item))
+
+    async def run() -> None:
+        try:
+            await here.until_deadline(request, _answers(here, asked, put), asked.seconds)
+            ready.put_nowait(_event("end", _named(here, asked)))
+        except RefusedError as error:
+            ready.put_nowait(_event("error", error_body(error)))
+        finally:
+            ready.put_nowait(None)
+
+    running = asyncio.create_task(run())
+    try:
+        while (event := await ready.get()) is not None:
+            yield event
+    finally:
+        running.cancel()
+
+
+def _event(kind: str, content: Any) -> bytes:
+    return b"event: " + kind.encode() + b"\ndata: " + json_bytes(content) + b"\n\n"

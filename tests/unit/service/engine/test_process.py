@@ -1,0 +1,123 @@
+"""The messages of the process that translates."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from headway.decoding.translator import TextTranslator
+from headway.service.engine.process import Engine
+
+
+def _answers(translator: TextTranslator, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    torch.set_num_threads(2)
+    out = io.StringIO()
+    Engine(translator, out, None).run(json.dumps(message) for message in messages)
+    return [json.loads(line) for line in out.getvalue().splitlines()]
+
+
+def test_each_text_of_a_job_is_answered(translator: TextTranslator) -> None:
+    texts = ["나는 본다.", "", "너"]
+    answers = _answers(translator, [{"job": 7, "client": "a", "texts": texts, "wish": {}}])
+    assert sorted(answer["item"] for answer in answers) == [0, 1, 2]
+    by_item = {answer["item"]: answer["translation"]["text"] for answer in answers}
+    assert by_item == dict(enumerate(t.text for t in translator.translate(texts)))
+    assert all(answer["job"] == 7 for answer in answers)
+
+
+def test_a_bad_text_is_refused_alone_and_a_bad_wish_refuses_all(
+    translator: TextTranslator,
+) -> None:
+    texts = ["나는 본다. 너는 본다.", "나"]
+    job = {"job": 1, "client": "a", "texts": texts, "wish": {"terms": ["see"]}}
+    answers = {answer["item"]: answer for answer in _answers(translator, [job])}
+    assert "sentences" in answers[0]["error"]["message"]
+    assert answers[0]["error"]["fault"] is False
+    assert "see" in answers[1]["translation"]["text"]
+    bad = {**job, "wish": {"n_best": 0}}
+    assert ["error" in answer for answer in _answers(translator, [bad])] == [True, True]
+
+
+def test_a_prefix_belongs_to_its_text(translator: TextTranslator) -> None:
+    job = {"job": 1, "client": "a", "texts": ["나", "너"], "wish": {}, "prefixes": ["", "you"]}
+    answers = {answer["item"]: answer for answer in _answers(translator, [job])}
+    assert answers[1]["translation"]["text"].startswith("you")
+
+
+def test_a_cancelled_job_is_not_answered_and_measures_are(translator: TextTranslator) -> None:
+    job = {"job": 1, "client": "a", "texts": ["나는 너를 본다. " * 20] * 50, "wish": {}}
+    answers = _answers(translator, [job, {"cancel": 1}, {"cancel": 9}, {"measure": 3}])
+    (measured,) = [answer for answer in answers if "measured" in answer]
+    assert (measured["measured"], measured["waiting"]) == (3, 0)
+    assert len(answers) < 51
+
+
+def test_a_process_starts_translates_and_ends(bundle_path: Path) -> None:
+    import asyncio
+
+    from headway.service.model_process import ModelProcess, ProcessEndedError
+
+    async def run() -> None:
+        process = await ModelProcess.start([str(bundle_path), "--device", "cpu"])
+        assert process.facts["source_language"] == "Korean"
+        seen: list[int] = []
+        answered = await process.translate(
+            ["나", "너"], {}, each=lambda place, item: seen.append(place)
+        )
+        assert [item["item"] for item in answered] == [0, 1]
+        assert sorted(seen) == [0, 1]
+        long = asyncio.create_task(process.translate(["나는 너를 본다. " * 300] * 30, {}))
+        await asyncio.sleep(0)
+        long.cancel()
+        await asyncio.gather(long, return_exceptions=True)
+        assert (await process.measure())["waiting"] == 0  # after the cancellation, in order
+        last = asyncio.create_task(process.translate(["나는"] * 9, {}))
+        await asyncio.sleep(0)
+        await process.close()
+        assert len(await last) == 9  # what was accepted is finished
+        assert process.process.returncode == 0
+        try:
+            await process.translate(["나"], {})
+        except ProcessEndedError:
+            return
+        raise AssertionError
+
+    asyncio.run(run())
+
+
+def test_a_killed_process_fails_what_it_has(bundle_path: Path) -> None:
+    import asyncio
+
+    from headway.service.model_process import ModelProcess, ProcessEndedError
+
+    async def run() -> None:
+        process = await ModelProcess.start([str(bundle_path), "--device", "cpu"])
+        waiting = [
+            asyncio.create_task(process.translate(["나는 너를 본다. " * 300] * 30, {})),
+            asyncio.create_task(process.measure()),
+        ]
+        await asyncio.sleep(0)
+        process.kill()
+        results = await asyncio.gather(*waiting, return_exceptions=True)
+        assert isinstance(results[0], ProcessEndedError)
+        assert not process.is_alive
+
+    asyncio.run(run())
+
+
+def test_a_bundle_that_cannot_be_loaded_is_said(tmp_path: Path) -> None:
+    import asyncio
+
+    from headway.errors import BundleError
+    from headway.service.model_process import ModelProcess
+
+    async def run() -> str:
+        try:
+            await ModelProcess.start([str(tmp_path / "none")])
+        except BundleError as error:
+            return error.message
+        return ""
+
+    assert asyncio.run(run()).startswith("There is no bundle")

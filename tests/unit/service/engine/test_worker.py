@@ -1,0 +1,157 @@
+"""Workers find what the translator finds, whatever shares their batches."""
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headway.bundle import Bundle
+from headway.decoding.glossary import Glossary
+from headway.decoding.translation import Translation
+from headway.decoding.translator import TextTranslator
+from headway.service.engine.texts import Text, TextMaker, as_message
+from headway.service.engine.waiting import WaitingLine
+from headway.service.engine.wishes import Wish
+from headway.service.engine.worker import Worker
+
+WISHES: list[dict[str, Any]] = [
+    {},
+    {"n_best": 3},
+    {"beam_size": 1},
+    {"terms": ["see"], "split_sentences": False},
+    {"banned": ["you"]},
+    {"glossary": {"나*": "me"}},
+    {"split_sentences": False, "alignments": True},
+]
+SOURCES = st.text("나는 너를 본다.!", max_size=12)
+
+
+def _translated(
+    translator: TextTranslator, asked: list[tuple[str, Mapping[str, Any]]], workers: int = 1
+) -> list[Translation]:
+    """Translate through a line and workers; the results are in the order of the texts."""
+    maker, line = TextMaker(translator), WaitingLine()
+    done: dict[int, Translation] = {}
+
+    def finish(text: Text) -> None:
+        done[text.item] = maker.translation(text)
+
+    def fail(text: Text, error: BaseException) -> None:
+        raise AssertionError(error)
+
+    for number, (source, wish) in enumerate(asked):
+        text, units = maker.units(1, number, source, maker.demands(Wish.of(wish)))
+        if units:
+            line.add(str(number % 3), units)
+        else:
+            finish(text)
+    line.close()
+    own = [Worker(translator, line, finish, fail, workers=workers) for _ in range(workers)]
+    threads = [threading.Thread(target=worker.run) for worker in own]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [done[number] for number in range(len(asked))]
+
+
+@settings(max_examples=12)
+@given(st.lists(st.tuples(SOURCES, st.sampled_from(WISHES)), min_size=1, max_size=6))
+def test_a_translation_does_not_depend_on_what_shares_its_batch(
+    translator: TextTranslator, asked: list[tuple[str, dict[str, Any]]]
+) -> None:
+    for (source, wish), found in zip(asked, _translated(translator, asked), strict=True):
+        names = {"alignments": "attention"}
+        arguments = {names.get(name, name): value for name, value in wish.items()}
+        expected = translator.translate(source, **arguments)
+        assert [h.text for h in found.hypotheses] == [h.text for h in expected.hypotheses]
+        assert found.score == pytest.approx(expected.score, abs=1e-4)
+        assert found.alignment == expected.alignment
+        assert as_message(found, alignments=False)["complete"] == expected.complete
+
+
+def test_several_workers_share_the_texts(translator: TextTranslator) -> None:
+    asked = [(text, {}) for text in ["나는 본다.", "너", "너를 본다. 나는.", "", "나"] * 40]
+    found = _translated(translator, asked, workers=2)
+    expected = translator.translate([source for source, _ in asked])
+    assert [t.text for t in found] == [t.text for t in expected]
+
+
+def test_the_packed_engine_refills_its_batch(bundle: Bundle) -> None:
+    packed = TextTranslator(bundle, engine="packed")
+    asked = [(text, {}) for text in ["나는 본다.", "너", "너를 본다. 나는.", "나"] * 100]
+    found = _translated(packed, asked)
+    assert [t.text for t in found] == [t.text for t in packed.translate([s for s, _ in asked])]
+
+
+def test_dropped_texts_free_their_places(bundle: Bundle) -> None:
+    translator = TextTranslator(bundle, engine="packed")
+    maker, line = TextMaker(translator), WaitingLine()
+    done: list[str] = []
+    worker = Worker(translator, line, lambda text: done.append(text.source), _never)
+    texts = {}
+    for number, source in enumerate(["나는 너를 본다", "너는", "나"]):
+        texts[source], units = maker.units(number, 0, source, maker.demands(Wish()))
+        line.add("a", units)
+    texts["너는"].dropped = True
+    line.close()
+    worker.run()
+    assert sorted(done) == sorted(["나는 너를 본다", "나"])
+    assert not worker.at_work
+
+
+def test_an_error_of_the_model_fails_its_texts_alone(bundle: Bundle) -> None:
+    translator = TextTranslator(bundle, engine="reference")
+    maker, line = TextMaker(translator), WaitingLine()
+    failed: list[str] = []
+    done: list[str] = []
+    worker = Worker(
+        translator, line, lambda text: done.append(text.source),
+        lambda text, error: failed.append(f"{text.source} {type(error).__name__}"),
+    )  # fmt: skip
+    start, calls = translator.engine.start, []
+
+    def start_badly(slots: int, copies: int) -> Any:
+        calls.append(copies)
+        if len(calls) == 1:
+            state = start(slots, copies)
+            translator.engine.step = _raise  # type: ignore[method-assign]
+            return state
+        del translator.engine.step  # type: ignore[attr-defined]
+        return start(slots, copies)
+
+    translator.engine.start = start_badly  # type: ignore[method-assign]
+    for number, (source, wish) in enumerate([("나", Wish()), ("너", Wish(beam_size=1))]):
+        _, units = maker.units(number, 0, source, maker.demands(wish))
+        line.add("a", units)
+    line.close()
+    worker.run()
+    assert (failed, done) == (["나 MemoryError"], ["너"])
+
+
+def test_a_glossary_of_the_server_holds_where_a_request_has_none(
+    translator: TextTranslator,
+) -> None:
+    maker = TextMaker(translator, Glossary({"나*": "me"}))
+    own = maker.demands(Wish.of({"glossary": {}}))
+    assert (maker.demands(Wish()).glossary, own.glossary) == (maker.glossary, None)
+
+
+def _never(text: Text, error: BaseException) -> None:
+    raise AssertionError(error)
+
+
+def _raise(*arguments: Any) -> torch.Tensor:
+    raise MemoryError
+
+
+def test_a_wish_is_what_its_message_says() -> None:
+    for values in WISHES:
+        assert Wish.of(values).as_message() == Wish.of(Wish.of(values).as_message()).as_message()
+    assert Wish().as_message() == {}
+    with pytest.raises(TypeError):
+        Wish.of({"unknown": 1})

@@ -1,0 +1,262 @@
+"""The server as a process: sockets, signals, and the command's options."""
+
+import concurrent.futures
+import inspect
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import torch
+
+from headway.bundle import Bundle, save_bundle
+from headway.cli.serve import serve as command
+from headway.config.decoding import DecodingConfig
+from headway.config.model import Architecture
+from headway.data.tokenizer import train_tokenizer
+from headway.errors import BundleError, ConfigError
+from headway.model.transformer import Transformer
+from headway.service.running import serve
+from headway.service.settings import MEGABYTE, Settings
+
+TEXT = ["나는 너를 본다 .", "너는 나를 보고 있다 !", "I see you .", "you are seeing me !"]
+LONG = {"q": ["나는 너를 본다. " * 40] * 8, "source": "ko", "target": "en"}
+SHORT = {"q": "나는 너를 본다", "source": "ko", "target": "en"}
+
+
+def _bundle(path: Path, seed: int = 3, languages: tuple[str, str] = ("Korean", "en")) -> None:
+    torch.manual_seed(seed)
+    tokenizer = train_tokenizer(TEXT, kind="char", vocabulary_size=60)
+    config = Architecture(
+        d_model=14, d_ff=19, num_heads=2, num_encoder_layers=1, num_decoder_layers=2
+    ).with_vocabulary(len(tokenizer))
+    model = Transformer.from_config(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=0.2)
+    decoding = DecodingConfig(beam_size=2, max_extra_pieces=30, max_source_pieces=40)
+    source, target = languages
+    save_bundle(
+        path,
+        Bundle(
+            config, model.eval(), tokenizer, tokenizer, decoding,
+            source_language=source, target_language=target,
+        ),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def bundle_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("bundle") / "small"
+    _bundle(path)
+    return path
+
+
+@contextmanager
+def _running(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Run the command; give its process and its address, once it translates."""
+    call = [sys.executable, "-m", "headway", "serve", *map(str, arguments), "--port", "0"]
+    with subprocess.Popen(
+        [*call, "--device", "cpu"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=os.environ | {"OMP_NUM_THREADS": "1"},
+    ) as server:  # fmt: skip
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().strip().rstrip("/")
+            _wait(lambda: httpx.get(f"{address}/health/ready").status_code == 200)
+            yield server, address
+        finally:
+            server.kill()
+
+
+def _wait(true: Callable[[], bool]) -> None:
+    end = time.monotonic() + 120
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def _engines(server: subprocess.Popen[str]) -> list[int]:
+    """Return the numbers of the processes that translate."""
+    children = Path(f"/proc/{server.pid}/task/{server.pid}/children")
+    return [int(number) for number in children.read_text().split()]
+
+
+@pytest.fixture(scope="module")
+def served(bundle_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    with _running(bundle_path, "--no-explorer", "--body-limit", 1) as running:
+        yield running
+
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="The children are read from /proc.")
+
+
+def test_requests_of_several_clients_at_once_have_the_results_of_each_alone(
+    served: tuple[Any, str],
+) -> None:
+    _, address = served
+    bodies = [{**SHORT, "q": text} for text in ("나", "너는", "나를 본다", "너를", "있다")] * 6
+    alone = {body["q"]: httpx.post(f"{address}/translate", json=body).json() for body in bodies[:5]}
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(
+            pool.map(lambda b: httpx.post(f"{address}/translate", json=b, timeout=60), bodies)
+        )
+    assert [answer.json() for answer in answers] == [alone[body["q"]] for body in bodies]
+
+
+@on_linux
+def test_a_client_that_goes_away_frees_its_places(served: tuple[Any, str]) -> None:
+    _, address = served
+    host, port = address.removeprefix("http://").split(":")
+    body = json.dumps({**LONG, "q": LONG["q"] * 20}).encode()
+    head = (
+        f"POST /translate HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    for _ in range(3):
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(head.encode() + body)
+            time.sleep(0.2)
+    begun = time.monotonic()
+    assert httpx.post(f"{address}/translate", json=SHORT, timeout=60).status_code == 200
+    assert time.monotonic() - begun < 20  # 480 texts of 40 sentences would take minutes
+
+
+def test_a_long_query_is_answered_and_one_beyond_the_limit_is_refused(
+    served: tuple[Any, str],
+) -> None:
+    _, address = served
+    short = httpx.post(f"{address}/translate", params={**SHORT, "q": "나" * 1500}, timeout=60)
+    assert short.status_code == 200
+    host, port = address.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        connection.sendall(f"POST /translate?q={'a' * 10**6} HTTP/1.1\r\n".encode())
+        assert connection.recv(65536).startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 431 "))
+
+
+def test_a_chunked_body_over_the_limit_is_refused_before_its_end(served: tuple[Any, str]) -> None:
+    _, address = served
+    host, port = address.removeprefix("http://").split(":")
+    chunk = b"10000\r\n" + b"a" * 65536 + b"\r\n"
+    with socket.create_connection((host, int(port)), timeout=60) as connection:
+        head = f"POST /translate HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.sendall(head.encode())
+        for _ in range(33):  # 2.1 MB, and no end
+            connection.sendall(chunk)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 413 ")
+
+
+@on_linux
+def test_a_process_that_is_killed_is_started_again(served: tuple[Any, str]) -> None:
+    server, address = served
+    (engine,) = _engines(server)
+    os.kill(engine, signal.SIGKILL)
+    _wait(lambda: httpx.get(f"{address}/health/ready").status_code == 503)
+    answer = httpx.post(f"{address}/translate", json=SHORT)
+    assert answer.status_code == 200 or "Retry-After" in answer.headers
+    _wait(lambda: httpx.get(f"{address}/health/ready").status_code == 200)
+    assert httpx.post(f"{address}/translate", json=SHORT).status_code == 200
+
+
+@pytest.mark.slow
+@on_linux
+def test_sigterm_finishes_what_is_accepted_and_refuses_more(bundle_path: Path) -> None:
+    with _running(bundle_path, "--no-explorer") as (server, address):
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            accepted = [
+                pool.submit(httpx.post, f"{address}/translate", json=LONG, timeout=60)
+                for _ in range(3)
+            ]
+            time.sleep(0.5)
+            server.send_signal(signal.SIGTERM)
+            time.sleep(1)
+            with pytest.raises(httpx.TransportError):
+                httpx.get(f"{address}/health/ready")
+            statuses = [answer.result().status_code for answer in accepted]
+        out, err = server.communicate(timeout=60)
+    assert statuses == [200] * 3
+    assert (server.returncode, out, err) == (0, "", "")
+
+
+@pytest.mark.slow
+@on_linux
+def test_a_replaced_bundle_loses_no_request(tmp_path: Path) -> None:
+    path = tmp_path / "small"
+    _bundle(path)
+    with _running(path, "--no-explorer") as (server, address):
+        before = httpx.post(f"{address}/translate", json=SHORT).json()
+        statuses: list[int] = []
+        stop = threading.Event()
+
+        def ask() -> None:
+            while not stop.is_set():
+                answer = httpx.post(f"{address}/translate", json=SHORT, timeout=60)
+                statuses.append(answer.status_code)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        _bundle(path, seed=4)
+        _wait(lambda: httpx.post(f"{address}/translate", json=SHORT).json() != before)
+        _wait(lambda: len(_engines(server)) == 1)
+        stop.set()
+        asking.join()
+    assert set(statuses) == {200}
+
+
+@pytest.mark.slow
+def test_explorer_and_service_answer_at_one_address(bundle_path: Path) -> None:
+    with _running(bundle_path) as (_, address):
+        assert "<html" in httpx.get(f"{address}/").text
+        assert httpx.get(f"{address}/api/models").json()["models"][0]["name"] == "small"
+        assert httpx.post(f"{address}/translate", json=SHORT).status_code == 200
+        assert httpx.get(f"{address}/translate").status_code == 405
+        assert "error" in httpx.get(f"{address}/nothing").json()
+
+
+def test_a_model_of_unknown_languages_needs_names_for_them(tmp_path: Path) -> None:
+    _bundle(tmp_path / "small", languages=("source", "target"))
+    with pytest.raises(ConfigError, match="--languages de-en"):
+        serve([tmp_path / "small"], port=0, explorer=False)
+    with pytest.raises(ConfigError, match="given 2 times"):
+        serve([tmp_path / "small"], port=0, explorer=False, languages=["de-en", "en-de"])
+
+
+def test_a_missing_bundle_is_said_before_the_server_answers(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="There is no bundle"):
+        serve([tmp_path / "none"], port=0, explorer=False, languages=["ko-en"])
+
+
+def test_a_glossary_needs_one_model(bundle_path: Path, tmp_path: Path) -> None:
+    settings = Settings(glossary=tmp_path / "terms.tsv")
+    with pytest.raises(ConfigError, match="2 models"):
+        serve([bundle_path] * 2, port=0, explorer=False, settings=settings)
+
+
+def test_the_defaults_of_the_command_are_those_of_the_settings() -> None:
+    defaults, own = Settings(), inspect.signature(command).parameters
+    assert own["body_limit"].default * MEGABYTE == defaults.body_limit
+    for name in (
+        "char_limit", "batch_limit", "alternatives_limit", "queue", "timeout", "rate", "api_keys",
+        "require_key", "pivot", "glossary", "proxy",
+    ):  # fmt: skip
+        assert own[name].default == getattr(defaults, name), name
+
+
+def test_require_key_needs_keys(capsys: pytest.CaptureFixture[str]) -> None:
+    from headway.cli.app import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "any", "--require-key"])
+    assert ended.value.code == 2
+    assert re.search("Name their file with --api-keys", capsys.readouterr().err)
