@@ -1,8 +1,10 @@
 """An imported model of JoeyNMT computes what JoeyNMT computes from its folder."""
 
 import copy
+import math
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +18,11 @@ from torch import Tensor
 
 from headway.bundle import Bundle, load_bundle
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID
+from headway.decoding.build_engine import build_engine
+from headway.decoding.build_search import search_all
+from headway.decoding.hypothesis import Hypothesis
+from headway.decoding.options import SearchOptions
+from headway.decoding.request import Request
 from headway.interop.checkpoints import import_joeynmt
 from headway.model.positional_encoding import sinusoid_table
 from headway.model.transformer import Transformer
@@ -30,6 +37,8 @@ FORMS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 SPECIAL = ["<unk>", "<pad>", "<s>", "</s>"]
 TOLERANCE = 1e-4
+LONGEST, SHORTEST = 32, 6  # tokens of a translation
+END_LOGIT = 6.0
 WEIGHTS = 0.25  # wide logits: an error in one piece or position changes translations
 
 
@@ -125,6 +134,11 @@ def _fill(model: Any) -> None:
             parameter.copy_(torch.randn_like(parameter) * WEIGHTS)
             if "layer_norm.weight" in name:
                 parameter.add_(1)
+        # There is no bias of the output: the end is as probable as the last LayerNorm's bias makes
+        # it.
+        last = model.decoder.layer_norm or model.decoder.layers[-1].feed_forward.layer_norm
+        end = model.decoder.output_layer.weight[model.eos_index]
+        end.add_(last.bias * (END_LOGIT / last.bias.square().sum()))
         for table in (model.src_embed, model.trg_embed):
             table.lut.weight[model.pad_index] = 0
 
@@ -200,3 +214,91 @@ def _changed(bundle: Bundle, change: str) -> Transformer:
 @pytest.mark.parametrize("change", ["split", "epsilon", "shifted"])
 def test_the_comparison_sees_errors(both: Both, sources: list[list[int]], change: str) -> None:
     assert max(_differences(both, _changed(both.bundle, change), sources[:50])) > 5 * TOLERANCE
+
+
+@torch.inference_mode()
+def _generated(
+    both: Both, sources: list[list[int]], beam: int, **settings: Any
+) -> list[tuple[list[int], float]]:
+    """Return JoeyNMT's translations in the ids of Headway, and the log-probabilities of a beam."""
+    from joeynmt.search import search
+
+    old, target = both.theirs(0), both.theirs(1)
+    new = {theirs: ours for ours, theirs in enumerate(target)}
+    results = []
+    for first in range(0, len(sources), 50):
+        group = sources[first : first + 50]
+        ids = _padded([[old[i] for i in row] for row in group], both.model.pad_index)
+        batch = SimpleNamespace(
+            src=ids, src_mask=(ids != both.model.pad_index)[:, None], has_trg=False,
+            src_length=torch.tensor([len(row) for row in group]),
+        )  # fmt: skip
+        written, scores, _ = search(
+            both.model, batch, LONGEST, beam, beam_alpha=-1, return_prob="hyp", **settings
+        )
+        for row, score in zip(written.tolist(), scores.tolist(), strict=True):
+            kept = [new[i] for i in row]
+            kept = kept[: kept.index(END_ID)] if END_ID in kept else kept
+            results.append((kept, score[0]))
+    return results
+
+
+def _translated(
+    both: Both, sources: list[list[int]], beam: int, shortest: int = 0
+) -> list[Hypothesis]:
+    options = SearchOptions(beam_size=beam, length_penalty=0.0, min_length=shortest)
+    requests = [Request(row, LONGEST) for row in sources]
+    return [best[0] for best in search_all(build_engine(both.bundle.model), options, requests)]
+
+
+@pytest.fixture
+def without_padding(both: Both) -> Iterator[None]:
+    """Give padding no chance in JoeyNMT, whose greedy search may put it out; ours never does."""
+
+    def forbid(layer: Any, inputs: Any, logits: Tensor) -> Tensor:
+        return logits.index_fill(-1, torch.tensor([both.model.pad_index]), -math.inf)
+
+    handle = both.model.decoder.output_layer.register_forward_hook(forbid)
+    yield
+    handle.remove()
+
+
+def test_greedy_translations(both: Both, sources: list[list[int]], without_padding: None) -> None:
+    settings = {"generate_unk": False, "min_output_length": SHORTEST}
+    ours = [list(h.ids) for h in _translated(both, sources, 1, SHORTEST)]
+    theirs = [ids for ids, _ in _generated(both, sources, 1, **settings)]
+    kinds = len(set(map(tuple, theirs)))
+    different = [pair for pair in zip(ours, theirs, strict=True) if pair[0] != pair[1]]
+    print(f"greedy: {len(ours)} compared, {kinds} different texts, {different}")
+    assert kinds > 10  # translations of nothing but one text would hide an error
+    assert not different
+
+
+def test_other_greedy_translations_differ_by_special_tokens_alone(
+    both: Both, sources: list[list[int]]
+) -> None:
+    """JoeyNMT may put out <pad> and <unk>, and by default no end as the first token."""
+    ours = [list(h.ids) for h in _translated(both, sources, 1)]
+    theirs = [ids for ids, _ in _generated(both, sources, 1)]
+    written = both.bundle.target_tokenizer.piece
+    reasons = Counter(
+        written(next(b for a, b in zip(mine, other, strict=False) if a != b)) if mine else "empty"
+        for mine, other in zip(ours, theirs, strict=True)
+        if mine != other
+    )
+    print(reasons)
+    assert reasons.keys() <= {"empty", "<pad>", "<unk>"}
+    assert reasons["empty"] > 0
+
+
+def test_beams(both: Both, sources: list[list[int]]) -> None:
+    settings = {"generate_unk": False, "min_output_length": SHORTEST}
+    ours = _translated(both, sources, 4, SHORTEST)
+    theirs = _generated(both, sources, 4, **settings)
+    # Where the output limit ends a translation, only ours counts the probability of the end.
+    pairs = [(o, t) for o, t in zip(ours, theirs, strict=True) if o.complete]
+    different = [(o, t) for o, t in pairs if list(o.ids) != t[0]]
+    print(f"beam 4: {len(pairs)} compared, {different}")
+    assert len(pairs) > 0.7 * len(sources)
+    assert not different
+    assert all(o.log_prob == pytest.approx(log_prob, abs=1e-3) for o, (_, log_prob) in pairs)
