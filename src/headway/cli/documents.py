@@ -24,6 +24,7 @@ _OF_LINES = {
 _REMARKS = {
     "kept": "lost an address, a placeholder or the like, and were translated again to have it",
     "changed": "have an address or a placeholder that their sources lack",
+    "empty": "have translations without text, and stay as they are",
     "split": "were too long and were translated in parts",
     "cut": "were ended by the output limit",
     "repeated": "have translations that ran away",

@@ -20,7 +20,9 @@ _KINDS = {
     "JSON": (".json", ".ipynb"),
     "LaTeX": (".tex",),
 }
-_FORMATS = {"an HTML page": "html"}
+_FORMATS = {
+    "an HTML page": "html", "subtitles (SRT)": "srt", "Markdown": "md",
+}  # fmt: skip
 """Kinds that `headway translate --format` translates, with the name of the format."""
 _OF_OFFICE = (".docx", ".doc", ".odt", ".rtf", ".pdf", ".xlsx", ".xls", ".ods", ".pptx", ".ppt",
               ".odp", ".epub")  # fmt: skip
@@ -76,7 +78,9 @@ def kind_of(lines: Sequence[str]) -> str:
 
 def _document(name: str, kind: str) -> DataError:
     remedy = "Save its text in a file with one sentence a line"
-    if kind in _FORMATS:
+    if name.lower().removesuffix(".gz").endswith((".po", ".pot")):
+        remedy = "Translate it as a document with --format po"
+    elif kind in _FORMATS:
         remedy = f"Translate it as a document with --format {_FORMATS[kind]}"
     return DataError(
         f"{name} is {kind}: each of its lines would be translated as a sentence, markup and all.",

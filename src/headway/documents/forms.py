@@ -4,21 +4,37 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Generic, Literal, NamedTuple, TypeVar, get_args
 
+from headway.documents.catalogue import charset_of_catalogue, parts_of_catalogue
 from headway.documents.document import Parts, joined, passages_of
 from headway.documents.encoding import Encoded, decoded
 from headway.documents.html import parts_of_html
+from headway.documents.markdown import parts_of_markdown
 from headway.documents.passage import Passage
 from headway.documents.plain import parts_of_text
 from headway.documents.steps import Answers, Wishes, translating
+from headway.documents.subtitles import parts_of_subtitles
 from headway.documents.units import Split
 from headway.errors import ConfigError
 
-Form = Literal["text", "html"]
+Form = Literal["text", "html", "srt", "po", "md"]
 FORMS: tuple[Form, ...] = get_args(Form)
 """The forms that documents are translated in."""
 
-_ENDINGS: dict[str, Form] = {".txt": "text", ".html": "html", ".htm": "html"}
-_READERS: dict[Form, Callable[[str], Parts]] = {"text": parts_of_text, "html": parts_of_html}
+_ENDINGS: dict[str, Form] = {
+    ".txt": "text",
+    ".html": "html",
+    ".htm": "html",
+    ".srt": "srt",
+    ".po": "po",
+    ".pot": "po",
+    ".md": "md",
+    ".markdown": "md",
+}
+_READERS: dict[Form, Callable[[str], Parts]] = {
+    "text": parts_of_text, "html": parts_of_html, "srt": parts_of_subtitles,
+    "po": parts_of_catalogue,
+    "md": parts_of_markdown,
+}  # fmt: skip
 
 Content = TypeVar("Content")
 
@@ -85,6 +101,7 @@ class _Opened(NamedTuple):
 
 
 def _opened(data: bytes, form: Form) -> _Opened:
-    encoded: Encoded = decoded(data, is_html=form == "html")
+    charset = charset_of_catalogue(data) if form == "po" else ""
+    encoded: Encoded = decoded(data, is_html=form == "html", charset=charset)
     parts = _READERS[form](encoded.text)
     return _Opened(passages_of(parts), lambda texts: encoded.encode(joined(parts, texts)))

@@ -6,11 +6,10 @@ up to a tag that begins or ends a block is a passage, in which tags such as `<a>
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from headway.documents.document import Parts
-from headway.documents.passage import Element, Passage
+from headway.documents.inline import SPACES, Item, kept_items, pair, parts_of_items, text_item
 from headway.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -33,9 +32,6 @@ _VOID = frozenset({
 _PLACEHOLDERS = frozenset({"bx", "ex", "g", "ph", "x"})
 """Elements of XLIFF that programs put into pages, such as `<x id="1"/>`."""
 _ENDED_BY_THE_NEXT = frozenset({"dd", "dt", "li", "option", "p", "td", "th", "tr"})
-_SPACES = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029", " "))
-_DEEPEST = 50
-"""Elements within each other in one passage; tags of deeper ones divide the text."""
 
 
 def parts_of_html(text: str) -> Parts:
@@ -106,21 +102,6 @@ class _Open:
     keeps: bool
 
 
-@dataclass(slots=True)
-class _Item:
-    """Something within a passage."""
-
-    kind: str
-    """text, start, end, point, or kept: an element whose text is kept."""
-    source: str
-    """As it is written."""
-    text: str = ""
-    spelled: list[str] = field(default_factory=list)
-    tag: str = ""
-    partner: int | None = None
-    """The place of the tag that ends this element, or begins it."""
-
-
 class _Reader:
     """Reads a page once, and collects the items of the passage that it is in."""
 
@@ -128,7 +109,7 @@ class _Reader:
         self.page = page
         self.found: Parts = []
         self.open: list[_Open] = []
-        self.items: list[_Item] = []
+        self.items: list[Item] = []
         self.kept: _Kept | None = None
 
     def parts(self) -> Parts:
@@ -155,13 +136,13 @@ class _Reader:
         elif token.kind == "text" and not self._keeps:
             self._add_text(token, source)
         elif token.kind == "comment" and not self._keeps:
-            self.items.append(_Item("point", source))
+            self.items.append(Item("point", source))
         elif token.kind == "start" and not kept_before and self._begins_kept(token):
             self.kept = _Kept(token.tag, len(self.open) - 1, [source])
         elif token.kind == "start" and not self._keeps and token.is_empty and self._is_point(token):
-            self.items.append(_Item("point", source))
+            self.items.append(Item("point", source))
         elif token.kind in ("start", "end") and token.tag in _INLINE and not kept_before:
-            self.items.append(_Item(token.kind, source, tag=token.tag))
+            self.items.append(Item(token.kind, source, tag=token.tag))
         else:
             self._end_passage()
             self.found.append(source)
@@ -195,11 +176,10 @@ class _Reader:
 
     def _add_text(self, token: _Token, source: str) -> None:
         if token.text == source:
-            text = source.translate(_SPACES)
-            self.items.append(_Item("text", source, text, list(source)))
+            self.items.append(text_item(source))
         else:  # a reference, such as &amp; whose text may be several characters
-            text = token.text.translate(_SPACES) or " "
-            self.items.append(_Item("text", source, text, [source, *[""] * (len(text) - 1)]))
+            text = token.text.translate(SPACES) or " "
+            self.items.append(Item("text", source, text, [source, *[""] * (len(text) - 1)]))
 
     def _continue_kept(self, token: _Token, source: str) -> None:
         """Add a token to the kept element, or end it."""
@@ -217,39 +197,18 @@ class _Reader:
 
     def _end_kept(self) -> None:
         """Make an item of the kept element that has ended."""
-        if self.kept is None:
-            return
-        kept, self.kept = self.kept, None
-        source, text = "".join(kept.sources), "".join(kept.texts)
-        words = " ".join(text.split())
-        if kept.tag in _UNSEEN or not words:
-            self.items.append(_Item("point", source))
-            return
-        # A space within the element, which its own text is without, separates it from the words.
-        space = _Item("text", "", " ", [""])
-        self.items += [space] * text[0].isspace()
-        self.items.append(_Item("kept", source, words, [""] * len(words)))
-        self.items += [space] * text[-1].isspace()
+        if self.kept is not None:
+            source, text = "".join(self.kept.sources), "".join(self.kept.texts)
+            is_seen = self.kept.tag not in _UNSEEN
+            self.items += kept_items(source, text if is_seen else "")
+            self.kept = None
 
     def _end_passage(self) -> None:
-        """Make passages of the collected items; a tag without its partner divides them."""
-        _pair(self.items)
-        part: list[_Item] = []
-        for item in _without_notes(self.items):
-            if item.kind in ("start", "end") and item.partner is None:
-                self._add_passage(part)
-                part = []
-                self.found.append(item.source)
-            else:
-                part.append(item)
-        self._add_passage(part)
+        """Make passages of the collected items."""
+        pair(self.items)
+        items = list(_without_notes(self.items))
+        self.found += parts_of_items(items, _Escaping(_references(items)))
         self.items = []
-
-    def _add_passage(self, items: list[_Item]) -> None:
-        if any(item.kind == "text" and not item.text.isspace() for item in items):
-            self.found.append(_passage(items))
-        else:
-            self.found += [item.source for item in items]
 
 
 @dataclass(slots=True)
@@ -263,25 +222,7 @@ class _Kept:
     texts: list[str] = field(default_factory=list)
 
 
-def _pair(items: list[_Item]) -> None:
-    """Set the partners of tags; a tag without one has None, as all pairs around it have."""
-    waiting: list[int] = []
-    for place, item in enumerate(items):
-        if item.kind == "start":
-            waiting.append(place)
-        elif item.kind == "end" and waiting and items[waiting[-1]].tag == item.tag:
-            begin = waiting.pop()
-            if len(waiting) < _DEEPEST:
-                items[begin].partner, item.partner = place, begin
-    alone = [item.kind in ("start", "end") and item.partner is None for item in items]
-    before = [0, *accumulate(alone)]
-    for place, item in enumerate(items):
-        begin = item.partner
-        if item.kind == "end" and begin is not None and before[place] > before[begin]:
-            items[begin].partner = item.partner = None
-
-
-def _without_notes(items: Sequence[_Item]) -> Iterator[_Item]:
+def _without_notes(items: Sequence[Item]) -> Iterator[Item]:
     """Yield items; <sup> without a letter, such as a note's number, is markup and no word."""
     place = 0
     while place < len(items):
@@ -289,38 +230,20 @@ def _without_notes(items: Sequence[_Item]) -> Iterator[_Item]:
         if item.tag == "sup" and item.kind == "start" and item.partner is not None:
             inner = items[place : item.partner + 1]
             if not any(map(str.isalpha, "".join(each.text for each in inner))):
-                yield _Item("point", "".join(each.source for each in inner))
+                yield Item("point", "".join(each.source for each in inner))
                 place = item.partner + 1
                 continue
         yield item
         place += 1
 
 
-def _passage(items: list[_Item]) -> Passage:
-    """Return the passage of items in which every tag has its partner."""
-    texts: list[str] = []
-    spelled: list[str] = []
-    references: dict[str, str] = {}
-    outermost: list[Element] = []
-    inside: list[Element] = []
-    for item in items:
-        siblings = inside[-1].children if inside else outermost
-        start, end = len(spelled), len(spelled) + len(item.text)
-        texts.append(item.text)
-        spelled += item.spelled
-        if item.kind == "start":
-            inside.append(Element(item.source, start=start))
-            siblings.append(inside[-1])
-        elif item.kind == "end":
-            element = inside.pop()
-            element.after, element.end = item.source, start
-        elif item.kind == "point":
-            siblings.append(Element(item.source, start=start, end=end))
-        elif item.kind == "kept":
-            siblings.append(Element("", "", start, end, item.source))
-        elif item.text != item.source and len(item.text) == 1:
-            references.setdefault(item.text, item.source)
-    return Passage("".join(texts), outermost, spelled, _Escaping(references))
+def _references(items: Sequence[Item]) -> dict[str, str]:
+    """Return how the text of items writes characters that it refers to."""
+    return {
+        item.text: item.source
+        for item in reversed(items)
+        if item.kind == "text" and item.text != item.source and len(item.text) == 1
+    }
 
 
 class _Escaping:

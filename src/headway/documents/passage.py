@@ -41,6 +41,9 @@ class Passage:
     """How the document writes each character of the text; empty if it writes them as they are."""
     written: Callable[[str], str] = identity
     """Returns new text as the document writes it, such as `&lt;` for `<`."""
+    breaks: Sequence[int] = ()
+    """Spaces of the text for which the document has something else, such as a line end. Each stays,
+    in this order, in place of the space of a translation that is nearest to its old place."""
 
     def original(self, start: int, end: int) -> str:
         """Return characters as the document writes them."""

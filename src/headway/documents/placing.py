@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import starmap
 from typing import NamedTuple
 
 from headway.documents.passage import Element, descendants
@@ -58,12 +59,13 @@ def placed(
     links: Sequence[Link],
     passage: str,
     sentence: tuple[int, int],
-    write: Callable[[str], str],
+    write: Callable[[int, int], str],
 ) -> str:
     """Return a translation with the elements of its sentence.
 
     elements: the outermost ones that belong to the sentence. passage: the text in which they are;
-    sentence: its place there. write: writes text as the document does.
+    sentence: its place there. write: returns characters of the translation as the document writes
+    them.
     """
     borders = sorted({
         place for element in descendants(elements) for place in (element.start, element.end)
@@ -164,13 +166,13 @@ class _Placing:
         """Words that are written with their element at another place."""
 
     def written(
-        self, runs: Sequence[_Run], around: _Stretch, write: Callable[[str], str]
+        self, runs: Sequence[_Run], around: _Stretch, write: Callable[[int, int], str]
     ) -> Iterator[str]:
         """Yield the text of a stretch with the elements in it."""
         begin = around.start
         for run in runs:
             element, stretch = run.element, run.stretch
-            yield from map(write, self._between(begin, stretch.start))
+            yield from starmap(write, self._between(begin, stretch.start))
             spaces = self._spaces(run)
             yield spaces[0] + element.before
             if element.content is not None:
@@ -179,14 +181,14 @@ class _Placing:
                 yield from self.written(run.children, stretch, write)
             yield element.after + spaces[1]
             begin = stretch.end
-        yield from map(write, self._between(begin, around.end))
+        yield from starmap(write, self._between(begin, around.end))
 
-    def _between(self, begin: int, end: int) -> Iterator[str]:
+    def _between(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
         for word in sorted(self.moved):
             if begin <= self.words[word].start and self.words[word].end <= end:
-                yield self.text[begin : self.words[word].start]
+                yield begin, self.words[word].start
                 begin = self.words[word].end
-        yield self.text[begin:end]
+        yield begin, end
 
     def runs(self, elements: Sequence[Element], around: _Stretch) -> list[_Run]:
         """Return the elements in the order of the translation, with their places."""

@@ -4,12 +4,14 @@ Nothing here translates: `translating` is a generator of wishes, which takes the
 process can translate many documents at once, and a program can give answers from anywhere.
 """
 
-from collections import Counter
+import re
+from collections import Counter, deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
+from headway.documents.breaks import places_of_breaks
 from headway.documents.capitals import as_sentence, in_capitals, is_in_capitals
 from headway.documents.kept import Span, has_letters, kept_spans, kept_texts, occurrences
 from headway.documents.passage import Passage, descendants
@@ -20,6 +22,8 @@ KEPT = "kept"
 """The flag of a sentence that lost a kept text, and was decoded again or around it."""
 CHANGED = "changed"
 """The flag of a sentence whose translation has an address or the like that it lacks itself."""
+EMPTY = "empty"
+"""The flag of a sentence whose translation has no text, so that it stays as it is."""
 CAPITALS = "capitals"
 """The flag of a sentence in capitals that was translated in small letters."""
 
@@ -45,6 +49,8 @@ class Answer(NamedTuple):
     flags: frozenset[str] = frozenset()
     """Reasons to doubt it, which are counted and passed on."""
 
+
+_SPACES = re.compile("  +")
 
 Wishes = list[Wish]
 Answers = Sequence[Answer | None]
@@ -147,7 +153,7 @@ class _Task:
 
     def take(self, answer: Answer) -> None:
         """Take the translation of the unit, if it has all kept texts."""
-        answer = answer._replace(text=answer.text.strip())
+        answer = self._with_text(answer, self.source)
         needed = kept_texts(self.source, self.kept)
         found = occurrences(answer.text, needed)
         whole = Counter(text for _, _, text in found) == needed
@@ -155,6 +161,15 @@ class _Task:
         if not whole or (needed and more):
             return
         self._accept(answer, found, more)
+
+    def _with_text(self, answer: Answer, source: str) -> Answer:
+        """Return an answer without spaces around it; without text it is the source instead."""
+        text = answer.text.strip()
+        return (
+            Answer(text, answer.alignment, answer.flags)
+            if text
+            else Answer(source, (), answer.flags | {EMPTY})
+        )
 
     def _accept(self, answer: Answer, found: list[tuple[int, int, str]], more: bool) -> None:
         spans = [(start, end) for start, end, _ in found]
@@ -209,8 +224,10 @@ class _Task:
         self.target, self.links = "", []
         begin = 0
         for (start, end), answer in sorted(parts, key=lambda part: part[0]):
-            self.target += self.source[begin:start]
-            text = self.source[start:end] if answer is None else answer.text.strip()
+            self.target += _SPACES.sub(" ", self.source[begin:start])
+            if answer is not None:
+                answer = self._with_text(answer, self.source[start:end])
+            text = self.source[start:end] if answer is None else answer.text
             if answer is not None and self.capitals:
                 text = text.upper()
             place, offset = (self.unit.start + start, self.unit.start + end), len(self.target)
@@ -234,12 +251,24 @@ class _Task:
         return _plain(self.target) == _plain(self.source)
 
     def written(self) -> str:
-        """Return the translation with its elements, as the document writes it."""
-        unit = self.unit
+        """Return the translation with its elements and breaks, as the document writes it."""
+        unit, passage = self.unit, self.passage
+        breaks = [place for place in passage.breaks if unit.start <= place < unit.end]
+        chosen = places_of_breaks(self.target, breaks, (unit.start, unit.end))
+        waiting = deque(zip(chosen, breaks, strict=True))
+
+        def write(begin: int, end: int) -> str:
+            texts = []
+            while waiting and (waiting[0][0] < end or end == len(self.target)):
+                place, old = waiting.popleft()
+                place = max(begin, place)
+                texts += [passage.written(self.target[begin:place]), passage.spelled[old]]
+                begin = place + self.target[place : place + 1].isspace()
+            return "".join([*texts, passage.written(self.target[begin:end])])
+
         return placed(
-            self.target, unit.elements, self.links, self.passage.text, (unit.start, unit.end),
-            self.passage.written,
-        )  # fmt: skip
+            self.target, unit.elements, self.links, passage.text, (unit.start, unit.end), write
+        )
 
 
 def _plain(text: str) -> str:

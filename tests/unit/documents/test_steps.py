@@ -76,3 +76,12 @@ def test_flags_of_answers_are_counted() -> None:
         lambda wish: Answer("x", (), frozenset({"cut"} if wish.text != "Two." else ())),
     )
     assert (dict(finished.flags), finished.sentences) == ({"cut": 2}, 3)
+
+
+def test_a_sentence_without_a_translation_stays() -> None:
+    finished, _ = finish(
+        steps_of_text("One. Two {x} three.", "text", split),
+        lambda wish: Answer("" if wish.text in ("One.", "three.") else "zwei"),
+    )
+    assert finished.content == "One. zwei {x} three."
+    assert dict(finished.flags) == {"empty": 2, "kept": 1}

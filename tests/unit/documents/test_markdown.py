@@ -1,0 +1,147 @@
+"""Markdown: prose changes, and its structure does not."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from tests.unit.documents.fake import ALL, finish, reverse, same, split, upper
+
+from headway.documents import steps_of_text
+
+PAGE = """\
+---
+title: Not this
+---
+# A *b **c*** `d` title #
+
+Hello [e *link*](f "t") <http://x.org> ![i](j) \\* &amp; k\\
+next line  
+m ~~n~~ {ref}`foo` [shortcut] here[^1] and 1. x
+- soft
+> quoted text
+> goes **on here**
+
+|a|b \\| c|
+|-|-|
+|d *x*|`e` is|
+
+1. item one
+
+   para two
+
+<div>Some <b>html</b></div>
+
+    code block
+:::{note}
+Within a note
+:::
+(target)=
+```py
+code
+```
+[shortcut]: http://y.org
+[^1]: Note text.
+
+Setext
+======
+"""
+
+
+def translated(text: str, translate: object) -> str:
+    return finish(steps_of_text(text, "md", split), translate)[0].content  # type: ignore[arg-type]
+
+
+def structure(text: str) -> tuple[list[str], Counter[str]]:
+    """Return the blocks in their order, and the markup within them."""
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    tokens = parser.parse(text)
+    markup = Counter(
+        f"{child.type} {child.attrs} {child.content if child.type == 'code_inline' else ''}"
+        for token in tokens
+        for child in token.children or []
+        if child.type not in ("text", "softbreak")
+    )
+    code = {"fence", "code_block"}
+    return [f"{t.type} {t.tag} {t.content if t.type in code else ''}" for t in tokens], markup
+
+
+def test_a_page_that_is_translated_into_itself_is_the_same() -> None:
+    for ends in ("\n", "\r\n"):
+        page = PAGE.replace("\n", ends)
+        assert translated(page, same) == page
+
+
+@pytest.mark.parametrize("name", ["upper", "upper_unaligned", "reverse"])
+def test_the_structure_stays(name: str) -> None:
+    text = translated(PAGE, ALL[name])
+    assert structure(text) == structure(PAGE)
+    assert "title: Not this" in text
+    assert "{ref}`foo`" in text
+    assert "[shortcut] " in text
+    assert "[^1]: " in text
+    assert ":::{note}\n" in text
+    assert "\n(target)=\n" in text
+
+
+def test_prose_is_translated() -> None:
+    text = translated(PAGE, upper)
+    assert "# A *B **C*** `d` TITLE #" in text
+    assert 'HELLO [E *LINK*](f "t") <http://x.org> ![i](j) \\* & K\\\nNEXT LINE  \n' in text
+    assert "|D *X*|`e` IS|" in text
+    assert "<div>SOME <b>HTML</b></div>" in text
+    assert "> QUOTED TEXT\n> GOES **ON HERE**" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("one 1. two", "two 1\\. one"),
+        ("*one* two - three", "three - two *one*"),
+        ("one # two", "two # one"),
+        ("three `two` one", "one `two` three"),
+    ],
+)
+def test_words_in_another_order_are_no_other_block(source: str, expected: str) -> None:
+    text = translated(source, reverse)
+    assert structure(text) == structure(source)
+    assert text.replace("\\", "") == expected.replace("\\", "")
+
+
+def test_characters_of_markup_in_new_text_are_escaped() -> None:
+    from headway.documents import Answer
+
+    new = "- a *b* _c_ d_e `f` [g](h) <i> ~~j~~ &amp; \\ 1 < 2"
+    text = translated("word", lambda wish: Answer(new))
+    assert structure(text) == structure("word")
+    (block,) = [t for t in MarkdownIt("commonmark").parse(text) if t.type == "inline"]
+    assert "".join(child.content for child in block.children or []) == new
+
+
+pieces = st.lists(
+    st.sampled_from([
+        "one", "Two.", "가나", "*a b*", "**c**", "`x`", "[d e](u)", "{n}", "\n", "&amp;", 
+        "<b>f</b>",
+        "\\*", "![i](j)", "https://a.org", "_", "[", "~~g~~", "|",
+    ]),
+    min_size=1,
+    max_size=8,
+).map(" ".join)  # fmt: skip
+marks = st.sampled_from(["", "# ", "> ", "- ", "1. "])
+
+
+@given(st.lists(st.tuples(marks, pieces), min_size=1, max_size=4), st.sampled_from(sorted(ALL)))
+@settings(deadline=None)
+def test_any_text_keeps_blocks_and_code(blocks: list[tuple[str, str]], name: str) -> None:
+    source = "\n\n".join(mark + text for mark, text in blocks)
+    text = translated(source, ALL[name])
+    if name == "same":
+        assert text == source
+    old, new = structure(source), structure(text)
+    assert [block for block in old[0] if "html" not in block] == [
+        block for block in new[0] if "html" not in block
+    ]
+    for kind in ("code_inline", "image", "html_inline", "link_open"):
+        count = [sum(n for m, n in each[1].items() if m.startswith(kind)) for each in (old, new)]
+        assert count[0] == count[1], kind
