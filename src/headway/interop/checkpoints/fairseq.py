@@ -51,6 +51,13 @@ _SUBLAYERS = {
         ("", "final_layer_norm", "feed_forward"),
     ],
 }
+# Copies in the encoder's layers of version 0.12, for PyTorch's fast path: zeros, or as old as the
+# last load of the checkpoint. fairseq makes them anew when it loads.
+_COPIES = [
+    f"{name}_{kind}"
+    for name in ("in_proj", "out_proj", "fc1", "fc2")
+    for kind in ("weight", "bias")
+]
 _WITH_LAST_NORM = 3  # the version of a stack that ends with a LayerNorm in a pre-norm model
 
 
@@ -126,6 +133,7 @@ def _layers(weights: Weights, values: dict[str, Any]) -> dict[str, Tensor]:
                 old = f"{at}.layer_norms.{number}"
                 theirs = old if f"{old}.weight" in weights else f"{at}.{norm}"
                 ours |= layer_norm(f"{at}.{name}_residual.norm", weights, theirs, width)
+            weights.leave_out(f"{at}.{name}" for name in _COPIES)
         if values["norm_position"] == "pre":
             if not is_whole:
                 raise BundleError(
@@ -152,8 +160,7 @@ def _positions(weights: Weights, stack: str, values: dict[str, Any]) -> dict[str
         table = weights.take(f"{at}.weight", rows, width)[PADDING + 1 :]
         return {f"{side}_embedding.positions.weight": table.clone()}
     weights.check_positions(f"{at}.weights", width, values["sinusoid_layout"], zero_row=PADDING)
-    if f"{at}._float_tensor" in weights:
-        weights.take(f"{at}._float_tensor", 1)
+    weights.leave_out([f"{at}._float_tensor"])
     return {}
 
 

@@ -29,7 +29,7 @@ class Dictionary:
     texts: list[str]
     """The text by id."""
     unwritten: frozenset[str]
-    """Those of the texts that no text is cut into."""
+    """Those of the texts that no text is cut into: `<s>`, and tokens whose place others took."""
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -85,8 +85,6 @@ def read_dictionary(path: Path) -> Dictionary:
         if old is not None:
             texts[old] = f"{word} {old}"  # no token of a text has a space
             unwritten.add(texts[old])
-        if _FILLED.fullmatch(word):
-            unwritten.add(word)
         ids[word] = len(texts)
         texts.append(word)
     return Dictionary(texts, frozenset(unwritten))
@@ -131,7 +129,8 @@ def _tokenizer(dictionary: Dictionary, path: Path, model: Path | None) -> Tokeni
     try:
         if model is None:
             return plain_tokenizer(pieces, "word", trimmed=True, unwritten=unwritten)
-        return renumbered(read_bytes(model), pieces, unwritten=unwritten)
+        filled = filter(_FILLED.fullmatch, pieces)
+        return renumbered(read_bytes(model), pieces, unwritten={*unwritten, *filled})
     except TokenizerError as error:
         raise BundleError(f"{path}: {error.message}", error.remedy) from None
 

@@ -1,6 +1,6 @@
 """The weights of a checkpoint under Headway's names, with nothing missing and nothing left over."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,11 @@ class Weights:
                 SAME_MODEL,
             )
         return tensor
+
+    def leave_out(self, names: Iterable[str]) -> None:
+        """Take the tensors of these names, as far as they are there, which compute nothing."""
+        for name in names:
+            self._left.pop(name, None)
 
     def check_positions(
         self, name: str, d_model: int, layout: str, zero_row: int | None = None
