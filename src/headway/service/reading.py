@@ -3,6 +3,7 @@
 import json
 import re
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
 from fastapi import Request
 from starlette.datastructures import UploadFile
@@ -50,8 +51,9 @@ class Fields:
         return [_text(name, item) for item in value]
 
     def number(self, name: str, default: int) -> int:
-        """Return a whole number, which may be written as text."""
-        value = self._values.get(name, default)
+        """Return a whole number, which may be written as text; the default if it is missing."""
+        value = self._values.get(name)
+        value = default if value in (None, "") else value
         try:
             whole = int(value) if isinstance(value, str | int | float) else None
         except (ValueError, OverflowError):
@@ -73,10 +75,27 @@ async def read_fields(request: Request, body_limit: int) -> Fields:
     """
     if _JSON.match(request.headers.get("content-type", "").strip().lower()):
         return Fields(_json_object(await request.body()))
-    pairs: list[tuple[str, Any]] = list(request.query_params.multi_items())
+    pairs: list[tuple[str, Any]] = [*_pairs(request.scope["query_string"])]
     if request.method == "POST":
-        pairs += await _form(request, body_limit)
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        is_plain = kind == "application/x-www-form-urlencoded"
+        form = _pairs(await request.body()) if is_plain else await _form(request, body_limit)
+        pairs += [(name, _without_returns(value)) for name, value in form]
     return Fields(_by_name(pairs))
+
+
+def _pairs(encoded: bytes) -> list[tuple[str, str]]:
+    """Return the fields of a query, or of a form that is written like one.
+
+    Letters beyond ASCII may be as they are, in UTF-8: `curl -d` sends them so. Starlette would take
+    their bytes for Latin-1.
+    """
+    try:
+        return parse_qsl(
+            encoded.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS
+        )
+    except ValueError as error:
+        raise RefusedError(400, "Invalid request: the form cannot be read") from error
 
 
 async def _form(request: Request, body_limit: int) -> list[tuple[str, Any]]:
@@ -88,7 +107,10 @@ async def _form(request: Request, body_limit: int) -> list[tuple[str, Any]]:
     except Exception as error:  # whatever the parser says of bytes that are no form
         raise RefusedError(400, "Invalid request: the form cannot be read") from error
     try:
-        return [(name, await _plain(value)) for name, value in form.multi_items()]
+        return [
+            (name, value if isinstance(value, str) else await _upload(value))
+            for name, value in form.multi_items()
+        ]
     finally:
         await form.close()
 
@@ -103,11 +125,13 @@ def _json_object(body: bytes) -> dict[str, Any]:
     return values
 
 
-async def _plain(value: str | UploadFile) -> str | Upload:
-    """Return an upload whole, or a text without the line ends that a browser's form has."""
-    if isinstance(value, str):
-        return value.replace("\r\n", "\n")
+async def _upload(value: UploadFile) -> Upload:
     return Upload(value.filename or "", await value.read())
+
+
+def _without_returns(value: Any) -> Any:
+    """Return a text of a form without the carriage returns that a browser adds at line ends."""
+    return value.replace("\r\n", "\n") if isinstance(value, str) else value
 
 
 def _by_name(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ def test_the_first_fault_in_libretranslates_order_is_told(serve: Serve, number: 
     "changed",
     [
         {"q": 7}, {"q": ["a", None]}, {"q": {"a": 1}}, {"source": 3}, {"source": ["ko"]},
-        {"target": True}, {"format": 1}, {"alternatives": None}, {"alternatives": True},
+        {"target": True}, {"format": 1}, {"alternatives": True},
         {"alternatives": 1.5}, {"alternatives": [1]}, {"api_key": 5}, {"q": []},
     ],
     ids=str,
@@ -100,6 +100,21 @@ def test_json_with_another_content_type_is_a_form_without_q(client: TestClient) 
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
         answer = client.post("/translate", content=body, headers={"Content-Type": kind})
         assert answer.status_code == 400, kind
+
+
+def test_letters_may_be_written_without_percent_signs(client: TestClient) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded; charset=utf-8"}
+    form = "q=저는+갑니다&source=ko&target=en".encode()
+    answer = client.post("/translate", content=form, headers=headers)
+    assert answer.json() == {"translatedText": "다니갑 는저"}
+    wrong = client.post("/translate", content=b"q=%ff&source=ko&target=en", headers=headers)
+    assert wrong.status_code == 400
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_alternatives_may_be_empty(client: TestClient, nothing: str | None) -> None:
+    answer = client.post("/translate", json={"q": "가나", **KO_EN, "alternatives": nothing})
+    assert answer.json() == {"translatedText": "나가"}
 
 
 def test_a_lone_surrogate_is_refused_and_other_characters_are_text(client: TestClient) -> None:
