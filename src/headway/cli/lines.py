@@ -177,6 +177,7 @@ def _as_dict(translation: Translation, nbest: int, *, aligned: bool) -> dict[str
         "empty_parts": translation.empty_parts,
         "unfamiliar_parts": translation.unfamiliar_parts,
         "deleted_characters": translation.deleted_characters,
+        "confidence": translation.confidence,
         "flags": list(translation.flags),
     }
     if nbest > 1:

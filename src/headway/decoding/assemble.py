@@ -10,6 +10,7 @@ from headway.data.tokenizer import END_ID
 from headway.data.words import number_words
 from headway.decoding.alignment import Alignment, word_alignment
 from headway.decoding.attention import Attend
+from headway.decoding.confidence import Confidence, confidence_in, is_low
 from headway.decoding.familiarity import unfamiliar_parts
 from headway.decoding.flags import flags_where, is_copy
 from headway.decoding.hypothesis import Hypothesis
@@ -54,9 +55,15 @@ def is_lost(bundle: Bundle, text: str) -> bool:
 class TranslationBuilder:
     """Make one translation of the hypotheses for the parts of a text."""
 
-    def __init__(self, bundle: Bundle, options: SearchOptions) -> None:
-        """Use the tokenizers of this bundle; options: those of the search."""
+    def __init__(
+        self, bundle: Bundle, options: SearchOptions, confidence: Confidence | None = None
+    ) -> None:
+        """Use the tokenizers of this bundle; options: those of the search.
+
+        confidence: the calibration, if there is one.
+        """
         self.bundle = bundle
+        self.confidence = confidence
         self.source, self.target = bundle.source_tokenizer, bundle.target_tokenizer
         self.n_best = options.n_best
         self.drawn = options.sampling is not None
@@ -105,6 +112,7 @@ class TranslationBuilder:
         num_sentences = len({part.sentence for part in parts})
         complete = all(part.complete for part in combined[0])
         unfamiliar = unfamiliar_parts(self.bundle, parts, combined[0], forced)
+        confidence = confidence_in(self.confidence, combined[0], forced, unfamiliar)
         return Translation(
             text=best.text,
             score=best.score,
@@ -115,14 +123,15 @@ class TranslationBuilder:
             complete=complete,
             unknown_pieces=sum(self.source.unknown_count(part.ids) for part in parts),
             empty_parts=sum(not text.strip() for text in written[0]),
-            unfamiliar_parts=unfamiliar,
+            unfamiliar_parts=sum(unfamiliar),
             deleted_characters=len(self.source.deleted_texts(text)),
+            confidence=confidence,
             flags=flags_where(
                 split=len(parts) > num_sentences,
                 cut=not complete,
                 repeated=any(ran_away),
                 copied=is_copy(text, best.text, self.bundle.tags),
-                low_confidence=unfamiliar > 0,
+                low_confidence=is_low(confidence) or any(unfamiliar),
             ),
         )
 

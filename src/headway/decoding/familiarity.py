@@ -78,18 +78,18 @@ def pairs_within_words(tokenizer: Tokenizer, ids: Sequence[int]) -> Iterator[Pai
 
 def unfamiliar_parts(
     bundle: Bundle,
-    parts: Iterable[Part],
+    parts: Sequence[Part],
     hypotheses: Iterable[Hypothesis],
     forced: Iterable[bool],
-) -> int:
-    """Return the number of parts that are beyond what the model knows; 0 if it has no limits.
+) -> list[bool]:
+    """Return for each part whether it is beyond what the model knows; False if it has no limits.
 
     forced: for each part, whether a prefix or terms were demanded. Their probability says nothing
     about the sentence, so such a part is judged by its source alone.
     """
     familiarity = Familiarity.of(bundle)
     if familiarity is None:
-        return 0
+        return [False] * len(parts)
     tokenizer = bundle.source_tokenizer
     doubts = (
         familiarity.doubt(
@@ -97,4 +97,4 @@ def unfamiliar_parts(
         )
         for part, best, is_forced in zip(parts, hypotheses, forced, strict=True)
     )
-    return sum(doubt > familiarity.limit for doubt in doubts)
+    return [doubt > familiarity.limit for doubt in doubts]

@@ -73,6 +73,12 @@ class Translation:
     """The number of parts unlike the text that the model knows; 0 for an uncalibrated bundle."""
     deleted_characters: int = 0
     """The number of source characters that the tokenizer deletes (`Tokenizer.deleted_texts`)."""
+    confidence: float | None = None
+    """How often a translation like this is within reach of its reference, from 0 to 1.
+
+    It is that of the part with the least; see `headway.decoding.confidence`. None for a bundle
+    without a calibration, an ensemble, a blank text, and a demanded prefix or term.
+    """
     flags: tuple[Flag, ...] = ()
     """What is doubtful about the translation, in this order.
 
@@ -81,7 +87,8 @@ class Translation:
     - repeated: a part of it ran away: it repeated a few pieces, or was far longer than its source.
       It was searched again under rules, unless that was turned off or pieces were drawn
     - copied: it is the source, word for word, and has a letter
-    - low_confidence: a part of it is beyond what the model knows (`unfamiliar_parts`)
+    - low_confidence: a part of it is beyond what the model knows (`unfamiliar_parts`), or the
+      confidence is below a half
     """
 
     @property
@@ -106,6 +113,7 @@ class StreamEnd:
     empty_parts: int
     unfamiliar_parts: int = 0
     deleted_characters: int = 0
+    confidence: float | None = None
     flags: tuple[Flag, ...] = ()
     """A part that ran away was not searched again, because its text had been sent."""
 

@@ -15,6 +15,7 @@ from headway.decoding.banned import BannedTexts
 from headway.decoding.build_engine import EngineName, PrecisionName, build_engine, computed_by
 from headway.decoding.build_search import build_search, search_all
 from headway.decoding.candidates import next_pieces
+from headway.decoding.confidence import Confidence, confidence_in, is_low
 from headway.decoding.counting import counting_sentences
 from headway.decoding.ensemble import EnsembleEngine, as_bundles, as_paths, check_vocabularies
 from headway.decoding.familiarity import unfamiliar_parts
@@ -74,6 +75,8 @@ class TextTranslator:
         # A rule looks at the whole vocabulary; successive calls usually need the same one.
         self._banning_rule = lru_cache(4)(lambda texts: BannedTexts(texts, bundle.target_tokenizer))
         check_vocabularies(bundle, ensemble)
+        # Averaged probabilities are not those that the calibration is of.
+        self.confidence = None if ensemble else Confidence.of(bundle)
         self._arguments = (bundle, engine, precision, ensemble)
         self._prepare()
 
@@ -247,7 +250,7 @@ class TextTranslator:
         ran_away = self._ran_away(options, requests, results)
         if mend_runaways and options.sampling is None:
             self._mend(search, options, requests, results, ran_away)
-        builder = TranslationBuilder(self.bundle, options)
+        builder = self._builder(options)
         translations = []
         forced = [request.is_forced for request in requests]
         end = 0
@@ -313,9 +316,9 @@ class TextTranslator:
         num_parts = max(1, len(parts))  # a blank text has none, but counts as one
         num_sentences = max(1, len({part.sentence for part in parts}))
         complete = all(hypothesis.complete for hypothesis in best)
-        unfamiliar = unfamiliar_parts(
-            self.bundle, parts, best, (request.is_forced for request in requests)
-        )
+        forced = [request.is_forced for request in requests]
+        unfamiliar = unfamiliar_parts(self.bundle, parts, best, forced)
+        confidence = confidence_in(self.confidence, best, forced, unfamiliar)
         return StreamEnd(
             num_parts=num_parts,
             num_sentences=num_sentences,
@@ -323,14 +326,15 @@ class TextTranslator:
             unknown_pieces=sum(tokenizer.unknown_count(part.ids) for part in parts),
             empty_parts=sum(not target.strip() for target in written)
             or int(not parts and is_lost(self.bundle, text)),
-            unfamiliar_parts=unfamiliar,
+            unfamiliar_parts=sum(unfamiliar),
             deleted_characters=len(tokenizer.deleted_texts(text)),
+            confidence=confidence,
             flags=flags_where(
                 split=num_parts > num_sentences,
                 cut=not complete,
                 repeated=any(self._ran_away(options, requests, [[h] for h in best])),
                 copied=is_copy(text, joined.text, self.bundle.tags),
-                low_confidence=unfamiliar > 0,
+                low_confidence=is_low(confidence) or any(unfamiliar),
             ),
         )
 
@@ -365,7 +369,7 @@ class TextTranslator:
             requests,
             attend=self._attend(options),
         )
-        builder = TranslationBuilder(self.bundle, options)
+        builder = self._builder(options)
         return [
             Alternative(
                 self.bundle.target_tokenizer.piece(piece),
@@ -415,7 +419,7 @@ class TextTranslator:
             tuple(recorder.nodes),
             tuple(recorder.steps),
             tuple(recorder.ranking),
-            TranslationBuilder(self.bundle, options).join(
+            self._builder(options).join(
                 text,
                 parts,
                 [hypotheses],
@@ -423,6 +427,9 @@ class TextTranslator:
                 ran_away=self._ran_away(options, [request], [hypotheses]),
             ),
         )
+
+    def _builder(self, options: SearchOptions) -> TranslationBuilder:
+        return TranslationBuilder(self.bundle, options, self.confidence)
 
     def _ran_away(
         self,

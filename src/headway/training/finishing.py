@@ -13,6 +13,7 @@ import torch
 
 from headway.bundle import Bundle, load_bundle, save_bundle, set_model_tensors
 from headway.config.run import RunConfig
+from headway.decoding.confidence import CONFIDENCE
 from headway.errors import BundleError
 from headway.saved_bundle import AVERAGED, BEST
 from headway.training.averaging import average_snapshots
@@ -21,6 +22,8 @@ from headway.training.described import described, figures
 from headway.training.run_folder import RunFolder
 from headway.training.shards import unfilled
 from headway.training.validation import ValidationResult
+
+_OF_BETTER = ("valid", "test", CONFIDENCE)  # measured with the better weights only
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +148,10 @@ def save_both(
 ) -> None:
     """Write both bundles, each with its record and card.
 
-    report: has the scores of the better weights.
+    report: has the scores and the confidence of the better weights.
     """
     folder = context.folder
-    unscored = {name: value for name, value in report.items() if name not in ("valid", "test")}
+    unscored = {name: value for name, value in report.items() if name not in _OF_BETTER}
     of_text = weighed.averaged.record  # from the beginning of the run
     averaged = of_text | unscored | {"weights": AVERAGED, "averaged_steps": weighed.averaged_steps}
     bundles = [(folder.averaged, weighed.averaged, averaged)]
@@ -159,7 +162,7 @@ def save_both(
     finished: list[tuple[Path, Bundle]] = []
     for path, bundle, record in bundles:
         scores = report if bundle is weighed.better else {}
-        scored = {name: scores[name] for name in ("valid", "test") if name in scores}
+        scored = {name: scores[name] for name in _OF_BETTER if name in scores}
         loss = weighed.validation[record["weights"]]["loss"]
         record |= {"validation_loss": loss, **scored, "config": config.model_dump()}
         finished.append((path, described(bundle, record, path, folder, context.reporter.say)))

@@ -11,9 +11,12 @@ from headway.bundle import Bundle, Change
 from headway.config.run import RunConfig
 from headway.counted import counted
 from headway.data.corpus import Pair
+from headway.decoding.confidence import CONFIDENCE
 from headway.decoding.counting import counting_sentences
+from headway.decoding.translation import Translation
 from headway.decoding.translator import TextTranslator
 from headway.errors import require_path, require_type
+from headway.evaluation.confidence import measured_confidence
 from headway.evaluation.doubts import forms_remark
 from headway.evaluation.metrics import Score, score_texts
 from headway.model.accounting import count_parameters
@@ -179,7 +182,8 @@ def _finish(run: BegunRun, context: RunContext) -> dict[str, Any]:
     for text, pairs in (("valid", texts.valid), ("test", texts.test)):
         if pairs:
             with _scoring(text, len(pairs), context):
-                scores, outputs = score_bundle(weighed.better, pairs, config)
+                scores, translations = score_bundle(weighed.better, pairs, config)
+            outputs = [translation.text for translation in translations]
             report[text] = [score.as_dict() for score in scores]
             report["scored_with"][text] = {
                 "search": "beam" if config.decoding.beam_size > 1 else "greedy",
@@ -198,6 +202,9 @@ def _finish(run: BegunRun, context: RunContext) -> dict[str, Any]:
                     report.setdefault("remarks", []).append(remark)
                     reporter.say(remark)
             if text == "valid":
+                translator = TextTranslator(weighed.better)
+                if calibration := measured_confidence(translator, pairs, translations):
+                    report[CONFIDENCE] = calibration
                 of_pairs = dict(zip(pairs, outputs, strict=True))
                 shown = [Sample(*pair, of_pairs[pair]) for pair in run.trainer.validator.samples]
                 report["samples"] = [sample._asdict() for sample in shown]
@@ -251,7 +258,7 @@ def _which_is_better(report: dict[str, Any], folder: RunFolder) -> str:
 
 def score_bundle(
     bundle: Bundle, pairs: list[Pair], config: RunConfig
-) -> tuple[list[Score], list[str]]:
+) -> tuple[list[Score], list[Translation]]:
     """Translate with the run's search; return the scores and the translations."""
     sources = [pair.source for pair in pairs]
     translations = TextTranslator(bundle).translate(
@@ -261,4 +268,4 @@ def score_bundle(
     references = [pair.target for pair in pairs]
     evaluation = config.evaluation
     scores = score_texts(outputs, references, evaluation.metrics, evaluation.bleu_tokenize)
-    return scores, outputs
+    return scores, translations

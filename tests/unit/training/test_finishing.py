@@ -46,6 +46,7 @@ def test_scores_and_cards_are_those_of_the_better_weights(
     better: str,
 ) -> None:
     judging([loss] * 2, monkeypatch)
+    monkeypatch.setattr("headway.evaluation.confidence.FEWEST", 3)
     data = {"test_source": "valid.source", "test_target": "valid.target", "source_language": "ko"}
     config = make_config(data=data)
     said: list[str] = []
@@ -68,6 +69,9 @@ def test_scores_and_cards_are_those_of_the_better_weights(
     bundles = {name: load_bundle(run / name) for name in (better, other)}
     assert bundles[better].record["test"] == report["test"]
     assert "test" not in bundles[other].record
+    assert bundles[better].record["confidence"] == report["confidence"]
+    assert report["confidence"]["sentences"] == len(pairs)
+    assert "confidence" not in bundles[other].record
     assert report["validation"]["averaged"]["loss"] == loss
     for name, bundle in bundles.items():
         assert bundle.record["validation_loss"] == report["validation"][name]["loss"]
