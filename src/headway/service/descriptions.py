@@ -22,7 +22,7 @@ TRANSLATE = _body(
     },
     source={**_TEXT, "description": "The code of the language, or auto."},
     target={**_TEXT, "description": "The code of the language to translate to."},
-    format={**_TEXT, "enum": ["text"], "default": "text"},
+    format={**_TEXT, "enum": ["text", "html"], "default": "text"},
     alternatives={
         "type": "integer",
         "default": 0,

@@ -4,12 +4,13 @@ The checks of a request come in LibreTranslate's order, so that a client reads t
 q, source, target, alternatives, number of texts, length of texts, languages, format, pair.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 
+from headway.documents import FORMS
 from headway.service.descriptions import DETECT, SUGGEST, TRANSLATE
 from headway.service.detection import Detection, detect, has_words
 from headway.service.keys import Client
@@ -22,7 +23,6 @@ from headway.serving.failures import Json, RefusedError
 router = APIRouter()
 
 AUTO = "auto"
-FORMATS = ("text",)
 _UNKNOWN = Detection(0, "en")
 _DETECTIONS = 3
 
@@ -34,6 +34,7 @@ class Wanted(NamedTuple):
     is_list: bool
     source: str
     target: str
+    form: str
     alternatives: int
 
 
@@ -61,8 +62,8 @@ def check(here: Service, fields: Fields) -> Wanted:
     here.check_size(texts)
     source = source if source == AUTO else known_code(here, source)
     target = known_code(here, target)
-    form = fields.optional("format") or FORMATS[0]
-    if form not in FORMATS:
+    form = fields.optional("format") or "text"
+    if form not in FORMS:
         raise RefusedError(400, f"{form} format is not supported")
     if source == AUTO and here.routes.sources(target) == [target]:
         raise RefusedError(
@@ -70,7 +71,7 @@ def check(here: Service, fields: Fields) -> Wanted:
         )
     if source != AUTO and here.routes.models(source, target) is None:
         raise no_pair(source, target)
-    return Wanted(texts, isinstance(given, list), source, target, alternatives)
+    return Wanted(texts, isinstance(given, list), source, target, form, alternatives)
 
 
 def known_code(here: Service, given: str) -> str:
@@ -92,16 +93,31 @@ def no_pair(source: str, target: str) -> RefusedError:
 
 async def _answer(here: Service, wanted: Wanted, client: Client) -> Json:
     detections = await _sources(here, wanted)
-    results = await _translated(here, wanted, [d.language for d in detections], client)
-    texts = [texts[0] for texts in results]
+    sources = [detection.language for detection in detections]
+    found = await _translated(here, wanted, sources, {"form": wanted.form}, client)
+    texts = [hypotheses[0] for hypotheses in found]
     answer: dict[str, Any] = {"translatedText": texts if wanted.is_list else texts[0]}
     if wanted.source == AUTO:
-        found = [detection.as_dict() for detection in detections]
-        answer["detectedLanguage"] = found if wanted.is_list else found[0]
+        told = [detection.as_dict() for detection in detections]
+        answer["detectedLanguage"] = told if wanted.is_list else told[0]
     if wanted.alternatives:
-        others = [_others(result, wanted.alternatives) for result in results]
+        others = await _alternatives(here, wanted, sources, texts, client)
         answer["alternatives"] = others if wanted.is_list else others[0]
     return Json(answer)
+
+
+async def _alternatives(
+    here: Service, wanted: Wanted, sources: Sequence[str], best: Sequence[str], client: Client
+) -> list[list[str]]:
+    """Return other translations of each text; none of HTML, which is translated in pieces."""
+    if wanted.form != "text":
+        return [[] for _ in wanted.texts]
+    wish = {"n_best": wanted.alternatives + 1}
+    found = await _translated(here, wanted, sources, wish, client)
+    return [
+        _others(text, hypotheses, wanted.alternatives)
+        for text, hypotheses in zip(best, found, strict=True)
+    ]
 
 
 async def _sources(here: Service, wanted: Wanted) -> list[Detection]:
@@ -120,7 +136,7 @@ def _source(text: str, codes: Sequence[str]) -> Detection:
 
 
 async def _translated(
-    here: Service, wanted: Wanted, sources: Sequence[str], client: Client
+    here: Service, wanted: Wanted, sources: Sequence[str], wish: Mapping[str, Any], client: Client
 ) -> list[list[str]]:
     """Return for each text its translations, best first.
 
@@ -128,7 +144,6 @@ async def _translated(
     RefusedError if one text cannot be translated: a client must not take silence for a translation.
     """
     results = [[text] for text in wanted.texts]
-    wish = {"n_best": wanted.alternatives + 1} if wanted.alternatives else {}
     for source in dict.fromkeys(sources):
         places = [
             place
@@ -152,9 +167,9 @@ def _texts_of(item: Item) -> list[str]:
     return [hypothesis["text"] for hypothesis in item["translation"]["hypotheses"]]
 
 
-def _others(texts: Sequence[str], most: int) -> list[str]:
+def _others(best: str, texts: Sequence[str], most: int) -> list[str]:
     """Return the alternatives: different from the translation and from each other, not empty."""
-    different = [text for text in dict.fromkeys(texts) if text.strip() and text != texts[0]]
+    different = [text for text in dict.fromkeys(texts) if text.strip() and text != best]
     return different[:most]
 
 

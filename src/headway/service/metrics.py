@@ -38,7 +38,7 @@ class Metrics:
             "headway_texts", "Texts translated.", ["model"], registry=self.registry
         )
         self.pieces = Counter(
-            "headway_source_tokens", "Source tokens translated.", ["model"], registry=self.registry
+            "headway_target_tokens", "Tokens of translations.", ["model"], registry=self.registry
         )
 
     def count_text(self, model: str, pieces: int) -> None:

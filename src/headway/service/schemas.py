@@ -31,7 +31,10 @@ class TranslateBody(BaseModel):
     """A code, or auto; needs target. Instead of both, model."""
     target: Short | None = None
     model: Short | None = None
-    format: Literal["text"] = "text"
+    format: Literal["text", "html"] | None = None
+    """Translate each text as a document of this form, whose answer is a text with flags."""
+    keep: list[Short] = Field(default_factory=list, max_length=_LISTED)
+    """Texts that are left as they are in documents."""
     n_best: int = Field(default=1, ge=1, le=_BEAM)
     beam: int | None = Field(default=None, ge=1, le=_BEAM)
     prefix: Short | list[Short] | None = None

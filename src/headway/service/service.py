@@ -106,8 +106,8 @@ class Service:
     ) -> list[Item]:
         """Return an answer for each text, by one model or two, one after the other.
 
-        The wish, the prefixes and `each` are for the last one. Raises UnavailableError if the queue
-        of a model is full, or its process does not run.
+        The wish (except a form), the prefixes and `each` are for the last one. Raises
+        UnavailableError if the queue of a model is full, or its process does not run.
         """
         models = [self.models[name] for name in chain]
         self.check_capacity([chain], sum(map(len, texts)))
@@ -115,7 +115,8 @@ class Service:
         if len(models) == 1:
             return await models[0].translate(texts, wish, line, prefixes=prefixes, each=each)
         first, second = models
-        items = await first.translate(texts, {}, line)
+        form = {"form": wish["form"]} if "form" in wish else {}
+        items = await first.translate(texts, form, line)
         places = [place for place, item in enumerate(items) if "error" not in item]
         between = [items[place]["translation"]["text"] for place in places]
         chosen = prefixes and [prefixes[place] for place in places]

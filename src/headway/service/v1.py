@@ -77,6 +77,7 @@ async def _asked(here: Service, request: Request, body: TranslateBody) -> Asked:
     chains = [
         chain if has_words(text) else () for text, chain in zip(body.texts, chains, strict=True)
     ]
+    _check_form(body)
     if any(len(chain) > 1 for chain in chains) and _needs_source(body):
         raise RefusedError(
             422,
@@ -136,6 +137,19 @@ def _chain(here: Service, source: str, target: str) -> Sequence[str]:
     return chain
 
 
+def _check_form(body: TranslateBody) -> None:
+    """Refuse fields that documents do not have, and those that they alone have."""
+    of_texts = body.prefix or body.terms or body.alignments or body.n_best > 1
+    if body.format is not None and of_texts:
+        raise RefusedError(
+            422,
+            "A document (format) has no prefix, terms, alignments or n_best.",
+            "Leave them out, or the format.",
+        )
+    if body.format is None and body.keep:
+        raise RefusedError(422, "'keep' is for documents.", "Name their format: text or html.")
+
+
 def _needs_source(body: TranslateBody) -> bool:
     return bool(body.alignments or body.glossary or body.prefix or body.terms)
 
@@ -145,9 +159,10 @@ def _wish(body: TranslateBody) -> dict[str, Any]:
     wish: dict[str, Any] = {
         "n_best": body.n_best, "beam_size": body.beam, "alignments": body.alignments,
         "terms": body.terms, "banned": body.banned, "glossary": body.glossary,
+        "form": body.format, "keep": body.keep,
         "split_sentences": False if body.split == "none" else None,
     }  # fmt: skip
-    absent = {"n_best": 1, "alignments": False, "terms": [], "banned": []}
+    absent = {"n_best": 1, "alignments": False, "terms": [], "banned": [], "keep": []}
     return {name: value for name, value in wish.items() if value != absent.get(name)}
 
 
@@ -201,17 +216,7 @@ def _item(item: Item) -> dict[str, Any]:
     if error := item.get("error"):
         code = "fault" if error["fault"] else "refused"
         return {"error": {"message": error["message"], "remedy": error["remedy"], "code": code}}
-    found = dict(item["translation"])
-    sentences, empty, unfamiliar = (
-        found.pop(name) for name in ("num_sentences", "empty_parts", "unfamiliar_parts")
-    )
-    flags = {
-        "split": found["num_parts"] > sentences,
-        "cut": not found["complete"],
-        "empty": empty > 0,
-        "unfamiliar": unfamiliar > 0,
-    }
-    return found | {"flags": [flag for flag, is_so in flags.items() if is_so]}
+    return dict(item["translation"])
 
 
 async def _events(here: Service, request: Request, asked: Asked) -> AsyncIterator[bytes]:

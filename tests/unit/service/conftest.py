@@ -79,9 +79,8 @@ def _item(text: str, n_best: int) -> Item:
     hypotheses = [{"text": text, "score": -float(n)} for n, text in enumerate(texts)]
     return {
         "translation": {
-            **hypotheses[0], "hypotheses": hypotheses, "complete": "cut" not in text,
-            "num_parts": 2, "num_sentences": 1 if "long" in text else 2, "unknown_pieces": 0,
-            "empty_parts": 0, "unfamiliar_parts": 0,
+            **hypotheses[0], "hypotheses": hypotheses, "num_parts": 2,
+            "flags": ["split", "cut"] if "cut" in text else [],
         },
         "pieces": len(text),
     }  # fmt: skip

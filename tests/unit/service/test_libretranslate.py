@@ -161,6 +161,14 @@ def test_alternatives_differ_from_the_text_and_from_each_other(client: TestClien
     assert none == {"translatedText": "나가"}
 
 
+def test_html_is_a_document_and_has_no_alternatives(serve: Serve) -> None:
+    served, client = serve()
+    fields = {"q": ["<b>가</b>"], **KO_EN, "format": "html", "alternatives": 2}
+    answer = client.post("/translate", json=fields).json()
+    assert answer == {"translatedText": [">b/<가>b<"], "alternatives": [[]]}
+    assert [wish for _, wish, _ in served.started[0].asked] == [{"form": "html"}]
+
+
 def test_one_item_that_cannot_be_translated_fails_the_whole_request(client: TestClient) -> None:
     answer = client.post("/translate", json={"q": ["가", "refused"], **KO_EN})
     assert answer.status_code == 400

@@ -15,7 +15,7 @@ KO_EN = {"source": "ko", "target": "en"}
 
 
 def test_each_text_has_an_item_and_a_bad_one_fails_alone(client: TestClient) -> None:
-    body = {"texts": ["가나", "refused", "long cut", "..."], **KO_EN}
+    body = {"texts": ["가나", "refused", "cut", "..."], **KO_EN}
     answer = client.post("/v1/translate", json=body)
     assert answer.status_code == 200
     told = answer.json()
@@ -36,6 +36,7 @@ def test_the_wish_has_what_differs_from_the_defaults(serve: Serve) -> None:
         "banned": ["b"], "glossary": {"가": "x"}, "alignments": True, "split": "none",
         "prefix": "The",
     }  # fmt: skip
+    html = {"texts": ["<b>가</b>"], **KO_EN, "format": "html", "keep": ["가"]}
     answer = client.post("/v1/translate", json=body)
     assert answer.status_code == 200
     assert answer.json()["model"] == {"name": "ko-en", "checksum": "c" * 64}
@@ -44,7 +45,10 @@ def test_the_wish_has_what_differs_from_the_defaults(serve: Serve) -> None:
         "alignments": True, "split_sentences": False,
     }  # fmt: skip
     client.post("/v1/translate", json={"texts": ["가"], **KO_EN})
-    assert served.started[0].asked[1][1] == {}
+    client.post("/v1/translate", json=html)
+    assert [wish for _, wish, _ in served.started[0].asked[1:]] == [
+        {}, {"form": "html", "keep": ["가"]},
+    ]  # fmt: skip
 
 
 def test_auto_detects_each_text(client: TestClient) -> None:
@@ -63,6 +67,8 @@ BAD: list[tuple[dict[str, Any], int]] = [
     ({"texts": ["가"], "format": "xml"}, 422),
     ({"texts": ["가", "나"], "prefix": ["a"]}, 422),
     ({"texts": ["가"], "timeout_s": 0}, 422),
+    ({"texts": ["가"], "format": "html", "terms": ["a"]}, 422),
+    ({"texts": ["가"], "keep": ["a"]}, 422),
     ({"texts": ["가"], "source": None}, 422),
     ({"texts": ["가"], "model": "ko-en"}, 422),
     ({"texts": ["가"], "source": None, "target": None, "model": "other"}, 404),
@@ -178,7 +184,7 @@ def test_measurements_name_routes_statuses_and_models_alone(serve: Serve) -> Non
         'headway_requests_total{route="other",status="404"} 1.0',
         'headway_requests_total{route="other",status="421"} 1.0',
         'headway_texts_total{model="ko-en"} 1.0',
-        'headway_source_tokens_total{model="ko-en"} 6.0',
+        'headway_target_tokens_total{model="ko-en"} 6.0',
         'headway_sentences_at_work{model="ko-en"} 5.0',
         'headway_ready{model="ko-en"} 1.0',
     ):

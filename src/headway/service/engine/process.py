@@ -24,16 +24,20 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
 import torch
 
 from headway.decoding.glossary import Glossary
+from headway.decoding.translation import Translation
 from headway.decoding.translator import TextTranslator
+from headway.documents import Finished, check_form, steps_of_text
 from headway.errors import HeadwayError
 from headway.json_text import to_json
 from headway.runtime.signals import ignore_stop_requests
+from headway.service.engine.documents import DocumentWork
 from headway.service.engine.texts import Demands, Text, TextMaker, as_message
 from headway.service.engine.waiting import WaitingLine
 from headway.service.engine.wishes import Wish
@@ -41,10 +45,10 @@ from headway.service.engine.worker import Worker
 
 
 class _Job:
-    """The texts of a job that are at work, and the number that are not answered."""
+    """The texts and documents of a job, and the number that are not answered."""
 
     def __init__(self, left: int) -> None:
-        self.texts: list[Text] = []
+        self.work: list[Text | DocumentWork] = []
         self.left = left
 
 
@@ -58,10 +62,7 @@ class Engine:
         self._writing = threading.Lock()
         self._jobs: dict[int, _Job] = {}
         count = torch.get_num_threads() if translator.device.type == "cpu" else 1
-        self.workers = [
-            Worker(translator, self.line, self._done, self._failed, workers=count)
-            for _ in range(count)
-        ]
+        self.workers = [Worker(self.maker, self.line, workers=count) for _ in range(count)]
         self.line.arrived = self._look
         self._threads = [threading.Thread(target=worker.run) for worker in self.workers]
 
@@ -101,48 +102,62 @@ class Engine:
                 self._tell_error(job, item, error)
             return
         for item, (source, prefix) in enumerate(zip(texts, prefixes, strict=True)):
-            self._begin_text(message, item, source, prefix, demands)
+            try:
+                self._begin_text(message, item, source, demands, prefix)
+            except Exception as error:  # of this text; those of other jobs go on
+                self._tell_error(job, item, error)
 
     def _begin_text(
-        self, message: Mapping[str, Any], item: int, source: str, prefix: str, demands: Demands
+        self, message: Mapping[str, Any], item: int, source: str, demands: Demands, prefix: str
     ) -> None:
-        job = message["job"]
-        try:
-            text, units = self.maker.units(job, item, source, demands, prefix)
-        except HeadwayError as error:
-            self._tell_error(job, item, error)
+        job, client, wish = message["job"], message["client"], Wish.of(message["wish"])
+        if wish.form is not None:
+            document = DocumentWork(self.maker, self.line, demands, job, client)
+            document.tell = partial(self._tell_document, job, item, document)
+            self._jobs[job].work.append(document)
+            form = check_form(wish.form)
+            document.begin(steps_of_text(source, form, document.split, keep=wish.keep))
             return
+        tell = partial(self._tell, job, item)
+        text, units = self.maker.units(job, client, source, demands, tell, prefix)
+        self._jobs[job].work.append(text)
         if units:
-            self._jobs[job].texts.append(text)
-            self.line.add(message["client"], units)
+            self.line.add(client, units)
         else:
-            self._tell(text)
+            self.maker.finish(text)
 
     def _cancel(self, job: int) -> None:
         """Drop the texts of a job, unless all are answered."""
         if (known := self._jobs.pop(job, None)) is not None:
-            for text in known.texts:
-                text.dropped = True
+            for work in known.work:
+                work.drop()
             self.line.drop(job)
 
     def _look(self) -> None:
         for worker in self.workers:
             worker.interrupt()
 
-    def _done(self, text: Text) -> None:
-        """Tell a finished translation; a worker calls this."""
-        try:
-            self._tell(text)
-        except Exception as error:  # of attention or the tokenizer; the worker's other texts go on
-            self._tell_error(text.job, text.item, error)
+    def _tell(self, job: int, item: int, found: Translation | Exception) -> None:
+        """Tell a translation; a worker calls this."""
+        if isinstance(found, Exception):
+            self._tell_error(job, item, found)
+            return
+        aligned = bool(found.hypotheses[0].attentions)
+        translation = as_message(found, alignments=aligned)
+        self._answer(job, item, translation=translation, pieces=len(found.pieces))
 
-    def _failed(self, text: Text, error: BaseException) -> None:
-        self._tell_error(text.job, text.item, error)
-
-    def _tell(self, text: Text) -> None:
-        translation = as_message(self.maker.translation(text), alignments=text.alignments)
-        pieces = sum(len(part.ids) for part in text.parts)
-        self._answer(text.job, text.item, translation=translation, pieces=pieces)
+    def _tell_document(
+        self, job: int, item: int, document: DocumentWork, found: Finished[Any] | Exception
+    ) -> None:
+        """Tell a translated document; a worker calls this."""
+        if isinstance(found, Exception):
+            self._tell_error(job, item, found)
+            return
+        translation = {
+            "text": found.content, "hypotheses": [{"text": found.content}],
+            "flags": sorted(found.flags), "num_sentences": found.sentences,
+        }  # fmt: skip
+        self._answer(job, item, translation=translation, pieces=document.pieces)
 
     def _tell_error(self, job: int, item: int, error: BaseException) -> None:
         refused = isinstance(error, HeadwayError)

@@ -1,5 +1,7 @@
 """A text to translate: its parts are units of work, whose results become one translation."""
 
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -12,6 +14,7 @@ from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.parts import Part
 from headway.decoding.request import Request
+from headway.decoding.runaway import better, runs_away, shortened, tightened
 from headway.decoding.translation import ScoredText, Translation
 from headway.decoding.translator import TextTranslator
 from headway.service.engine.wishes import Kind, Wish
@@ -22,14 +25,16 @@ class Text:
     """A text of a job, and the hypotheses of those of its parts that are translated."""
 
     job: int
-    item: int
-    """The place of the text in its job."""
+    """The number of its job, whose texts are dropped together."""
+    client: str
     source: str
     parts: list[Part]
     forced: list[bool]
     options: SearchOptions
     alignments: bool
+    answer: "Answer"
     hypotheses: list[list[Hypothesis]] = field(init=False)
+    ran_away: list[bool] = field(init=False)
     left: int = field(init=False)
     """The parts that are not translated yet."""
     dropped: bool = False
@@ -39,6 +44,15 @@ class Text:
         """Begin without results."""
         self.left = len(self.parts)
         self.hypotheses = [[] for _ in self.parts]
+        self.ran_away = [False] * self.left
+
+    def drop(self) -> None:
+        """Give up the text."""
+        self.dropped = True
+
+
+Answer = Callable[[Translation | Exception], None]
+"""Receives the translation of a text, or the error that was met."""
 
 
 @dataclass(eq=False, slots=True)
@@ -49,6 +63,9 @@ class Unit:
     place: int
     request: Request
     kind: Kind
+    first: list[Hypothesis] | None = None
+    """What the first search has found, if this is the second one (`headway.decoding.runaway`)."""
+    first_request: Request | None = None
 
     @property
     def pieces(self) -> int:
@@ -82,6 +99,7 @@ class TextMaker:
         tokenizer = translator.bundle.target_tokenizer
         # A rule looks at the whole vocabulary, and only sentences with the same one share a batch.
         self._banning_rule = lru_cache(4)(lambda texts: BannedTexts(texts, tokenizer))
+        self._counting = threading.Lock()
         if glossary is not None:
             translator.requests.check_glossary(glossary)
 
@@ -97,7 +115,7 @@ class TextMaker:
         )
 
     def units(
-        self, job: int, item: int, source: str, demands: Demands, prefix: str = ""
+        self, job: int, client: str, source: str, demands: Demands, answer: Answer, prefix: str = ""
     ) -> tuple[Text, list[Unit]]:
         """Return a text with its units; it has none if it is blank.
 
@@ -110,20 +128,57 @@ class TextMaker:
             glossary=demands.glossary, banned=demands.banned,
         )  # fmt: skip
         forced = [request.is_forced for request in made]
-        text = Text(job, item, source, parts, forced, options, demands.alignments)
+        text = Text(job, client, source, parts, forced, options, demands.alignments, answer)
         return text, [
             Unit(text, place, request, _kind(options, request, demands.banned))
             for place, request in enumerate(made)
         ]
 
+    def take(self, unit: Unit, found: list[Hypothesis]) -> Unit | None:
+        """Keep what a search has found; return the unit for a second search if it runs away.
+
+        The text is answered when its last part is there.
+        """
+        text, tokenizer = unit.text, self.translator.bundle.source_tokenizer
+        if unit.first is not None and unit.first_request is not None:
+            found = better(unit.first, found, unit.first_request, text.options, tokenizer)
+        else:
+            best = max(found, key=lambda hypothesis: hypothesis.score)
+            if runs_away(best.ids, unit.request, text.options, tokenizer):
+                text.ran_away[unit.place] = True
+                again = shortened(unit.request, text.options)
+                kind = unit.kind._replace(options=tightened(text.options))
+                return Unit(text, unit.place, again, kind, found, unit.request)
+        text.hypotheses[unit.place] = found
+        with self._counting:  # parts of one text may be with several workers
+            text.left -= 1
+            is_last = text.left == 0
+        if is_last and not text.dropped:
+            self.finish(text)
+        return None
+
+    def finish(self, text: Text) -> None:
+        """Answer a text whose parts are all translated."""
+        try:
+            translation = self.translation(text)
+        except Exception as error:  # of attention or the tokenizer; the worker's other texts go on
+            text.answer(error)
+        else:
+            text.answer(translation)
+
     def translation(self, text: Text) -> Translation:
         """Return the translation of a text whose parts are all translated."""
         builder = TranslationBuilder(self.translator.bundle, text.options)
         if not text.alignments:
-            return builder.join(text.source, text.parts, text.hypotheses, text.forced)
+            return builder.join(
+                text.source, text.parts, text.hypotheses, text.forced, ran_away=text.ran_away
+            )
         attend = AttentionReader(self.translator.models)
         words = self.translator.requests.source_words(text.source, text.parts)
-        return builder.join(text.source, text.parts, text.hypotheses, text.forced, attend, words)
+        return builder.join(
+            text.source, text.parts, text.hypotheses, text.forced, attend, words,
+            ran_away=text.ran_away,
+        )  # fmt: skip
 
 
 def _kind(options: SearchOptions, request: Request, banned: BannedTexts | None) -> Kind:
@@ -134,12 +189,15 @@ def as_message(translation: Translation, *, alignments: bool) -> dict[str, Any]:
     """Return a translation in plain values, with the names of `headway translate --json`."""
     return {
         **_scored(translation.hypotheses[0], alignments=alignments),
+        "pieces": list(translation.pieces),
         "complete": translation.complete,
         "num_parts": translation.num_parts,
         "num_sentences": translation.num_sentences,
         "unknown_pieces": translation.unknown_pieces,
         "empty_parts": translation.empty_parts,
         "unfamiliar_parts": translation.unfamiliar_parts,
+        "deleted_characters": translation.deleted_characters,
+        "flags": list(translation.flags),
         "hypotheses": [_scored(h, alignments=alignments) for h in translation.hypotheses],
     }
 

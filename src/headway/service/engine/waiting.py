@@ -73,7 +73,7 @@ class WaitingLine:
         """
         taken: list[Unit] = []
         with self._changed:
-            shares = self._idle if first else 1
+            shares = max(self._idle, 1) if first else 1
             self._idle -= first
             clients = self._kinds.get(kind, OrderedDict())
             count = sum(map(len, clients.values()))
@@ -90,6 +90,13 @@ class WaitingLine:
             if not clients:
                 self._kinds.pop(kind, None)
         return taken
+
+    def take_all(self, kind: Kind) -> list[Unit]:
+        """Return all units of a kind, for an idle worker that cannot work on them."""
+        with self._changed:
+            self._idle -= 1
+            clients = self._kinds.pop(kind, OrderedDict())
+            return [unit for units in clients.values() for unit in units]
 
     def drop(self, job: int) -> None:
         """Forget the waiting units of a job."""

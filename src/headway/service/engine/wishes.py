@@ -21,11 +21,17 @@ class Wish:
     banned: tuple[str, ...] = ()
     glossary: Mapping[str, str] | None = None
     """None is the server's."""
+    form: str | None = None
+    """Translate a text as a document of this form (`headway.documents`); None for text alone."""
+    keep: tuple[str, ...] = ()
+    """Texts that are left as they are in a document."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Wish":
         """Read the values of a message."""
-        lists = {name: tuple(values[name]) for name in ("terms", "banned") if name in values}
+        lists = {
+            name: tuple(values[name]) for name in ("terms", "banned", "keep") if name in values
+        }
         return cls(**{**values, **lists})
 
     def as_message(self) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """A thread that translates: a batch on one core, which is refilled while it runs."""
 
-from collections.abc import Callable
 from contextlib import ExitStack
 
 import torch
@@ -8,17 +7,13 @@ import torch
 from headway.decoding.attention import AttentionReader
 from headway.decoding.build_search import build_batch, build_search, pieces_at_work
 from headway.decoding.engine import Batch
-from headway.decoding.translator import TextTranslator
 from headway.runtime.openmp import one_thread
-from headway.service.engine.texts import Text, Unit
+from headway.service.engine.texts import TextMaker, Unit
 from headway.service.engine.waiting import WaitingLine
 from headway.service.engine.wishes import Kind
 
 _ROWS, _SENTENCES = 256, 128  # of a batch, as in headway.decoding.build_search
 _PIECES = 16384  # source pieces of all batches together, counted once for each row
-
-Done = Callable[[Text], None]
-Failed = Callable[[Text, BaseException], None]
 
 
 class Worker:
@@ -26,20 +21,17 @@ class Worker:
 
     def __init__(
         self,
-        translator: TextTranslator,
+        maker: TextMaker,
         line: WaitingLine,
-        done: Done,
-        failed: Failed,
         *,
         workers: int = 1,
     ) -> None:
         """Prepare to work beside `workers` - 1 others.
 
-        done: receives each text whose parts are all translated. failed: receives a text that the
-        model fails on, with the error. Both are called in the worker's thread.
+        maker: takes what is found, and answers the texts, in the worker's thread.
         """
-        self.translator, self.line, self.workers = translator, line, workers
-        self.done, self.failed = done, failed
+        self.translator, self.maker = maker.translator, maker
+        self.line, self.workers = line, workers
         self.at_work: dict[int, Unit] = {}
         self.slots = 0
         self._batches: dict[Kind, Batch] = {}
@@ -55,7 +47,7 @@ class Worker:
                 try:
                     self._take_turn(kind)
                 except Exception as error:  # of the model, or of memory; other texts go on
-                    self._fail(error)
+                    self._fail(kind, error)
 
     def interrupt(self) -> None:
         """Let the batch look at the line after its present step; called from other threads."""
@@ -87,13 +79,9 @@ class Worker:
             for slot, hypotheses in batch.advance():
                 unit = self.at_work.pop(slot)
                 free.append(slot)
-                text = unit.text
-                text.hypotheses[unit.place] = [
-                    h._replace(ids=unit.request.pieces(h.ids)) for h in hypotheses
-                ]
-                text.left -= 1
-                if not text.left and not text.dropped:
-                    self.done(text)
+                found = [h._replace(ids=unit.request.pieces(h.ids)) for h in hypotheses]
+                if (again := self.maker.take(unit, found)) is not None:
+                    self.line.add(unit.text.client, [again])
 
     def _has_room(self, free: int, pieces: int) -> bool:
         """Return True if units should begin now.
@@ -134,11 +122,14 @@ class Worker:
             return None
         return AttentionReader(self.translator.models, options.attention_layer)
 
-    def _fail(self, error: BaseException) -> None:
-        """Tell the texts at work of an error, and forget the batch that it may have broken."""
-        failed = dict.fromkeys(unit.text for unit in self.at_work.values())
+    def _fail(self, kind: Kind, error: Exception) -> None:
+        """Answer the texts at work with an error, and forget the batch that it may have broken.
+
+        If none is at work, no batch could be made for those that wait.
+        """
+        units = list(self.at_work.values()) or self.line.take_all(kind)
         self.at_work, self._batches, self._batch = {}, {}, None
-        for text in failed:
+        for text in dict.fromkeys(unit.text for unit in units):
             if not text.dropped:
-                text.dropped = True
-                self.failed(text, error)
+                text.drop()
+                text.answer(error)

@@ -54,6 +54,28 @@ def test_a_cancelled_job_is_not_answered_and_measures_are(translator: TextTransl
     assert len(answers) < 51
 
 
+def test_a_document_is_that_of_the_translator(translator: TextTranslator) -> None:
+    from headway.documents import translate_text
+
+    texts = ["  나는 <b>본다</b>.\n\n너는 12 https://a.example/ <i>나</i>!\n", "<p>", "나"]
+    for form in ("text", "html"):
+        wish = {"form": form, "keep": ["12"]}
+        job = {"job": 1, "client": "a", "texts": texts, "wish": wish}
+        answers = {answer["item"]: answer for answer in _answers(translator, [job])}
+        for item, text in enumerate(texts):
+            expected = translate_text(translator, text, form, keep=["12"])
+            told = answers[item]["translation"]
+            assert told["text"] == expected.content
+            assert told["flags"] == sorted(expected.flags)
+            assert told["num_sentences"] == expected.sentences
+
+
+def test_a_cancelled_document_is_not_answered(translator: TextTranslator) -> None:
+    wish = {"form": "html"}
+    job = {"job": 1, "client": "a", "texts": ["<p>나는 너를 본다.</p>" * 300] * 9, "wish": wish}
+    assert len(_answers(translator, [job, {"cancel": 1}])) < 9
+
+
 def test_a_process_starts_translates_and_ends(bundle_path: Path) -> None:
     import asyncio
 

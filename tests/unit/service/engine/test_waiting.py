@@ -16,7 +16,7 @@ KINDS = [Kind(SearchOptions(size), False, False, None) for size in (1, 2)]
 
 
 def _units(job: int, count: int, kind: int = 0, pieces: int = 4) -> list[Unit]:
-    text = Text(job, 0, "", [], [], KINDS[kind].options, False)
+    text = Text(job, "", "", [], [], KINDS[kind].options, False, lambda found: None)
     return [Unit(text, n, Request(range(pieces), 9), KINDS[kind]) for n in range(count)]
 
 
