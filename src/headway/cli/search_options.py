@@ -66,7 +66,7 @@ Format = Annotated[
     str | None,
     typer.Option(
         "--format",
-        metavar="text|html|srt|po|md",
+        metavar="text|html|srt|po|md|docx",
         help="Translate a document: its text, while all else stays as it is.",
     ),
 ]

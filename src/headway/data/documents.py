@@ -41,10 +41,10 @@ def refuse_document(path: Path) -> None:
         if name.endswith(endings):
             raise _document(str(path), kind)
     if name.endswith(_OF_OFFICE):
-        raise DataError(
-            f"{path} is a document, but lines of text are wanted.",
-            "Save its text in a file of its own, in UTF-8, with one sentence a line.",
-        )
+        remedy = "Save its text in a file of its own, in UTF-8, with one sentence a line."
+        if name.endswith(".docx"):
+            remedy = "Translate it with --format docx."
+        raise DataError(f"{path} is a document, but lines of text are wanted.", remedy)
 
 
 def without_documents(groups: Iterator[list[str]], name: str) -> Iterator[list[str]]:

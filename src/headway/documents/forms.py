@@ -14,9 +14,10 @@ from headway.documents.plain import parts_of_text
 from headway.documents.steps import Answers, Wishes, translating
 from headway.documents.subtitles import parts_of_subtitles
 from headway.documents.units import Split
+from headway.documents.word import WordDocument
 from headway.errors import ConfigError
 
-Form = Literal["text", "html", "srt", "po", "md"]
+Form = Literal["text", "html", "srt", "po", "md", "docx"]
 FORMS: tuple[Form, ...] = get_args(Form)
 """The forms that documents are translated in."""
 
@@ -29,6 +30,7 @@ _ENDINGS: dict[str, Form] = {
     ".pot": "po",
     ".md": "md",
     ".markdown": "md",
+    ".docx": "docx",
 }
 _READERS: dict[Form, Callable[[str], Parts]] = {
     "text": parts_of_text, "html": parts_of_html, "srt": parts_of_subtitles,
@@ -74,6 +76,8 @@ def steps_of_text(
     text: str, form: Form, split: Split, *, keep: Sequence[str] = (), capitals: bool = True
 ) -> Steps[str]:
     """Translate a document that is text; see `translating` for the arguments and the rounds."""
+    if form == "docx":
+        raise ConfigError("A docx is bytes, but this is text.", "Give the content of its file.")
     parts = _READERS[form](text)
     translated = yield from translating(passages_of(parts), split, keep=keep, capitals=capitals)
     return Finished(joined(parts, translated.texts), translated.flags, translated.sentences)
@@ -101,6 +105,9 @@ class _Opened(NamedTuple):
 
 
 def _opened(data: bytes, form: Form) -> _Opened:
+    if form == "docx":
+        document = WordDocument(data)
+        return _Opened(document.passages, document.content)
     charset = charset_of_catalogue(data) if form == "po" else ""
     encoded: Encoded = decoded(data, is_html=form == "html", charset=charset)
     parts = _READERS[form](encoded.text)

@@ -24,7 +24,7 @@ _ROLE = re.compile(r"\{[\w:+\-]+\}\Z")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:?")
 _TAG = re.compile(r"<(?P<ends>/?)(?P<tag>[A-Za-z][\w\-]*)")
 _BEGINS_A_BLOCK = re.compile(r"\A(\d{0,9})((?<=\d)[.)](?=\s|\Z)|[-+](?=\s|\Z)|#|>|[-=]+\s*\Z)")
-_MARKS = re.compile(r"[\\`*]|(?<!\w)_|_(?!\w)|<(?=[A-Za-z/!?])|~(?=~)|&(?=[#\w]+;)|[\[\]]")
+_MARKS = re.compile(r"[\\`*]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|~(?=~)|&(?=[#\w]+;)|[\[\]]")
 
 
 def parts_of_markdown(text: str) -> Parts:

@@ -50,7 +50,10 @@ def test_own_texts_are_kept(run, bundle_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (["--format", "odt"], "There is no format 'odt'. The formats are text, html, srt, po, md."),
+        (
+            ["--format", "odt"],
+            "The formats are text, html, srt, po, md, docx.",
+        ),
         (["--format", "html", "--json"], "--json is for lines"),
         (["--format", "html", "--nbest", "2"], "--nbest is for lines"),
         (["--keep", "a"], "--keep is for documents"),

@@ -28,6 +28,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.chdir(tmp_path)
     Path("in.ko").write_text(LINES, encoding="utf-8")
+    Path("in.html").write_text("<p>저는 <b>갑니다</b> .</p>", encoding="utf-8")
     Path("in.ko.gz").write_bytes(gzip.compress(LINES.encode()))
     Path("terms.tsv").write_text("저는\tthe cat\n", encoding="utf-8")
     for name in ("wanted.txt", "begin.txt"):
@@ -36,11 +37,11 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_page_has_all_of_its_commands() -> None:
-    assert len(COMMANDS) == TEXT.count("headway translate MODEL") == 17
+    assert len(COMMANDS) == TEXT.count("headway translate MODEL") == 18
     assert ROW.findall(KOREAN) == COMMANDS
 
 
-@pytest.mark.parametrize("command", [c for c in COMMANDS if "in.ko" in c or "--text" in c])
+@pytest.mark.parametrize("command", [c for c in COMMANDS if " in." in c or "--text" in c])
 def test_each_command_of_the_page_runs(run, place: Path, bundle_path: Path, command: str) -> None:
     if "cuda" in command:
         command = command.replace("cuda", "cpu")
