@@ -168,13 +168,14 @@ class TextMaker:
 
     def translation(self, text: Text) -> Translation:
         """Return the translation of a text whose parts are all translated."""
-        builder = TranslationBuilder(self.translator.bundle, text.options)
+        translator = self.translator
+        builder = TranslationBuilder(translator.bundle, text.options, translator.confidence)
         if not text.alignments:
             return builder.join(
                 text.source, text.parts, text.hypotheses, text.forced, ran_away=text.ran_away
             )
-        attend = AttentionReader(self.translator.models)
-        words = self.translator.requests.source_words(text.source, text.parts)
+        attend = AttentionReader(translator.models)
+        words = translator.requests.source_words(text.source, text.parts)
         return builder.join(
             text.source, text.parts, text.hypotheses, text.forced, attend, words,
             ran_away=text.ran_away,
@@ -197,6 +198,7 @@ def as_message(translation: Translation, *, alignments: bool) -> dict[str, Any]:
         "empty_parts": translation.empty_parts,
         "unfamiliar_parts": translation.unfamiliar_parts,
         "deleted_characters": translation.deleted_characters,
+        "confidence": translation.confidence,
         "flags": list(translation.flags),
         "hypotheses": [_scored(h, alignments=alignments) for h in translation.hypotheses],
     }

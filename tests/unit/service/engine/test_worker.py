@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.bundle import Bundle
+from headway.decoding.confidence import CONFIDENCE
 from headway.decoding.glossary import Glossary
 from headway.decoding.translator import TextTranslator
 from headway.service.engine.texts import TextMaker, as_message
@@ -85,12 +87,16 @@ def test_the_packed_engine_refills_its_batch(bundle: Bundle) -> None:
 
 def test_a_part_that_runs_away_is_searched_again_as_the_translator_does(bundle: Bundle) -> None:
     """A model with random weights repeats itself for most texts."""
+    calibration = {"bias": 3.0, "score": 1.5, "length": 0.25}
+    bundle = replace(bundle, record={**bundle.record, CONFIDENCE: calibration})
     translator = TextTranslator(bundle, engine="packed")
     asked = [(text, {}) for text in ["나나나", "너는 나를 본다.", "보", "있다 있다", "! 나"] * 3]
     found = _translated(translator, asked)
     expected = translator.translate([source for source, _ in asked])
     assert any("repeated" in translation.flags for translation in expected)
     assert [(t.text, t.flags) for t in found] == [(t.text, t.flags) for t in expected]
+    for ours, theirs in zip(found, expected, strict=True):
+        assert as_message(ours, alignments=False)["confidence"] == pytest.approx(theirs.confidence)
 
 
 def test_dropped_texts_free_their_places(bundle: Bundle) -> None:
