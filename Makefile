@@ -56,6 +56,13 @@ $(MODELS_VENV)/.installed: pyproject.toml constraints.txt
 	$(MODELS_VENV)/bin/python -m pip install --quiet --no-deps joeynmt==2.3.0
 	$(MODELS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt \
 		datasets importlib_metadata matplotlib pyyaml sacremoses subword-nmt tensorboard
+	# fairseq's archive lacks a file of C++, so it cannot be built; its Python alone runs the model.
+	$(MODELS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt \
+		bitarray cython hydra-core omegaconf regex sacrebleu setuptools wheel
+	$(MODELS_VENV)/bin/python -m pip download --quiet --no-deps --no-build-isolation \
+		--dest $(MODELS_VENV)/fairseq fairseq==0.12.2
+	tar --extract --gzip --file $(MODELS_VENV)/fairseq/fairseq-0.12.2.tar.gz --strip-components 1 \
+		--directory $(MODELS_VENV)/lib/python3*/site-packages fairseq-0.12.2/fairseq
 	touch $@
 
 # Of its requirements spaCy is left out: it is large, and only one of its splitters needs it.
