@@ -8,6 +8,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from headway.service import health, libretranslate, metrics, v1
+from headway.service.crowd import Crowd
 from headway.service.failures import answer_for, answer_service_failures
 from headway.service.service import Service
 from headway.serving.limits import Gate
@@ -51,5 +52,6 @@ def create_app(
             CORSMiddleware, allow_origins=settings.cors,
             allow_methods=["GET", "POST"], allow_headers=["Authorization", "Content-Type"],
         )  # fmt: skip
+    app.add_middleware(Crowd)
     app.add_middleware(metrics.Measured, metrics=own)
     return app

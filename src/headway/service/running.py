@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 from headway.errors import ConfigError, HeadwayError, MissingExtraError, ServingError
+from headway.runtime.open_files import allow_many_open_files
 from headway.runtime.signals import TERMINATION
 from headway.saved_bundle import read_bundle
 from headway.service.languages import Direction, direction_of, parse_direction
@@ -43,6 +44,7 @@ def serve(
     from headway.service.service import Service
 
     settings = settings or Settings()
+    allow_many_open_files()
     with _listen(host, port) as listener:
         explorer_app = _explorer(paths, device, host, settings, trust_code) if explorer else None
         directions = _directions(paths, languages, explorer=explorer)
@@ -75,6 +77,7 @@ def serve(
         proxy = settings.proxy
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, ws="none", lifespan="on",
+            http="h11",  # httptools has no limit on the length of an address or of headers
             timeout_graceful_shutdown=1, server_header=False,
             proxy_headers=proxy is not None, forwarded_allow_ips=proxy,
             log_config=None,  # the default would close the logging handlers of the whole process
