@@ -3,10 +3,12 @@
 The paper uses byte-pair and word-piece vocabularies (section 5.1). Here a tokenizer is a
 SentencePiece model of one of four kinds; any other SentencePiece program can read its file.
 
-The file of an imported tokenizer has two more numbers in its `trainer_spec`, which other programs
-skip: how many pieces at the end have no id in the model's vocabulary, and whether a tag such as
-`>>deu<<` at the beginning of a text is one piece. Such a tokenizer cuts text by SentencePiece, and
-then looks up the text of each piece, so that the vocabulary may know what SentencePiece does not.
+The file of an imported tokenizer has more numbers in its `trainer_spec`, which other programs skip:
+how many pieces at the end have no id in the model's vocabulary, and whether a tag such as `>>deu<<`
+at the beginning of a text is one piece. Such a tokenizer cuts text by SentencePiece, and then looks
+up the text of each piece, so that the vocabulary may know what SentencePiece does not. A third
+number says that neighbouring unknown words or characters are several pieces, as in programs that
+look up one after the other.
 
 Deviation (vocabulary): SentencePiece replaces the paper's byte-pair and word-piece programs, and
 offers unigram, word and character pieces too.
@@ -40,7 +42,7 @@ SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
 # SentencePiece's numbers for pieces that are never cut, and for those that are one byte.
 USER_DEFINED, BYTE = 4, 6
 # Our own fields of SentencePiece's `TrainerSpec`, which has the numbers from 200 on for others.
-WITHOUT_ID_FIELD, LEADING_TAG_FIELD = 200, 201
+WITHOUT_ID_FIELD, LEADING_TAG_FIELD, APART_FIELD = 200, 201, 202
 
 LEAST_COVERAGE = 0.98
 """The smallest share of characters that SentencePiece accepts."""
@@ -49,6 +51,7 @@ _KINDS: tuple[Kind, ...] = get_args(Kind)  # SentencePiece numbers them 1, 2, 3,
 _NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
 _SPACE = "▁"  # U+2581, which SentencePiece writes for a space
 LEADING_TAG = re.compile(r">>[^\s<>]+<<")
+_UNKNOWN_WORD = re.compile(f"{_SPACE}?[^{_SPACE}]+|{_SPACE}")
 _NUM_BYTES = 256  # pieces that byte fallback adds
 _SILENT = 9  # a log level above all of SentencePiece's own
 _LONGEST_LINE = 2**30  # bytes; SentencePiece leaves out longer lines, by default from 4192
@@ -80,6 +83,7 @@ class Tokenizer:
         self._size = self._processor.get_piece_size() - spec.get(WITHOUT_ID_FIELD, 0)
         self._is_renumbered = WITHOUT_ID_FIELD in spec
         self._has_leading_tags = bool(spec.get(LEADING_TAG_FIELD, 0))
+        self._are_apart = bool(spec.get(APART_FIELD, 0))
         self._is_deleted: dict[str, bool] = {}  # by character, as far as texts had them
         first = tuple(self._processor.id_to_piece(i) for i in range(min(4, len(self))))
         if first != SPECIAL_PIECES:
@@ -143,7 +147,7 @@ class Tokenizer:
             lines.append(encodable(untagged))
         # By default each process would use the whole machine.
         ids = self._processor.encode(lines, num_threads=torch.get_num_threads())
-        if not self._is_renumbered:
+        if not self._is_renumbered and not self._are_apart:
             return ids
         return [
             [*map(self.id, tag), *self._numbered(cut, line)]
@@ -200,7 +204,11 @@ class Tokenizer:
         tag, text = self._without_tag(text)
         text = encodable(text)
         offsets = self._processor.encode(text, return_type="offset_mapping")["offsets"]
-        return [*tag, *(text[begin:end] for begin, end in offsets)]
+        stretches = [text[begin:end] for begin, end in offsets]
+        if self._are_apart:
+            cut = zip(stretches, self._processor.encode_as_pieces(text), strict=True)
+            stretches = [part for whole, piece in cut for part in self._parts_of(whole, piece)]
+        return [*tag, *stretches]
 
     def id(self, piece: str) -> int:
         """Return the id of one piece, or the unknown id when there is no such piece."""
@@ -224,7 +232,7 @@ class Tokenizer:
     def unknown_count(self, ids: Iterable[int]) -> int:
         """Return how many of these ids are unknown, because the vocabulary lacks their text.
 
-        Neighbouring unknown characters share one id.
+        Neighbouring unknown characters share one id, except in some imported tokenizers.
         """
         return sum(1 for i in ids if int(i) == UNK_ID)
 
@@ -269,16 +277,38 @@ class Tokenizer:
     def _cut(self, text: str) -> list[str]:
         """Return the pieces of a text; one without an id has its characters."""
         tag, text = self._without_tag(text)
-        return [*tag, *self._processor.encode_as_pieces(encodable(text))]
+        return [*tag, *self._pieces_of(encodable(text))]
+
+    def _pieces_of(self, text: str) -> list[str]:
+        """Return the pieces of a text without a tag; several for unknown words that are apart."""
+        pieces = self._processor.encode_as_pieces(text)
+        return list(chain.from_iterable(map(self._apart, pieces))) if self._are_apart else pieces
+
+    def _apart(self, piece: str) -> list[str]:
+        """Return a piece, or the words or characters of one that the vocabulary lacks."""
+        if self.id(piece) != UNK_ID:
+            return [piece]
+        return _UNKNOWN_WORD.findall(piece) if self.kind == "word" else list(piece)
+
+    def _parts_of(self, stretch: str, piece: str) -> Iterator[str]:
+        """Yield the stretch of each word or character of a piece; a space belongs to the next."""
+        *first, _ = self._apart(piece)
+        for part in first:
+            word = part.removeprefix(_SPACE)
+            end = stretch.index(word) + len(word) if word else 1
+            yield stretch[:end]
+            stretch = stretch[end:]
+        yield stretch
 
     def _numbered(self, ids: list[int], text: str) -> list[int]:
         """Return the ids of SentencePiece for a text; of a renumbered model, those of the pieces.
 
         They differ where SentencePiece knows a piece and the vocabulary does not, or the reverse.
         """
-        if not self._is_renumbered or not any(i == UNK_ID or i >= self._size for i in ids):
+        changes = self._is_renumbered or self._are_apart
+        if not changes or not any(i == UNK_ID or i >= self._size for i in ids):
             return ids
-        known = map(self.id, self._processor.encode_as_pieces(text))
+        known = map(self.id, self._pieces_of(text))
         # Text may spell a special piece, whose characters are unknown.
         return [UNK_ID if i in (PAD_ID, START_ID, END_ID) else i for i in known]
 

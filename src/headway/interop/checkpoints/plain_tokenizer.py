@@ -5,7 +5,7 @@ from typing import Literal
 
 from headway.data.protobuf import bytes_field, number_field
 from headway.data.renumbered import CONTROL, spec_of, special_pieces, with_pieces
-from headway.data.tokenizer import SPECIAL_PIECES, Tokenizer
+from headway.data.tokenizer import APART_FIELD, SPECIAL_PIECES, Tokenizer
 from headway.errors import TokenizerError, shown
 
 _SPACE = "▁"  # U+2581, which SentencePiece writes for a space
@@ -25,6 +25,8 @@ def plain_tokenizer(
 ) -> Tokenizer:
     """Return a tokenizer that cuts text at spaces, or into characters, and changes none of it.
 
+    Each unknown word or character is an unknown piece.
+
     texts: of each id from 4 on; for `char`, `▁` stands for a space. trimmed: several spaces are
     one, and those at an end are none; otherwise an empty word, as between two spaces, is unknown.
     unwritten: those of the texts that no text is cut into and that write none. Raises
@@ -43,7 +45,7 @@ def plain_tokenizer(
         raise TokenizerError("The vocabulary has a token twice.", "Check the vocabulary.")
     prefix = _SPACE if kind == "word" else ""
     table = [*special_pieces(), *(_piece(text, prefix, unwritten) for text in texts)]
-    spec = [number_field(_KIND, _KINDS[kind]), *spec_of(len(table))]
+    spec = [number_field(_KIND, _KINDS[kind]), *spec_of(len(table)), number_field(APART_FIELD, 1)]
     rules = [
         bytes_field(_NAME, b"identity"),
         number_field(_PREFIX, kind == "word"),
