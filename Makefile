@@ -7,9 +7,10 @@ BIN := $(VENV)/bin
 KERAS_VENV := .venv-keras
 MODELS_VENV := .venv-models
 ARGOS_VENV := .venv-argos
+CLIENTS_VENV := .venv-clients
 DEPLOY_VENV := .venv-deploy
 
-.PHONY: help install demo lint-deploy test test-keras test-models test-browser test-readme test-device screenshots docs notebooks lint types check format settings clean
+.PHONY: help install demo lint-deploy test test-keras test-models test-clients test-browser test-readme test-device screenshots docs notebooks lint types check format settings clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -72,6 +73,20 @@ $(ARGOS_VENV)/.installed: constraints.txt
 	$(ARGOS_VENV)/bin/python -m pip install --quiet --no-deps argostranslate==1.11.0 stanza==1.10.1
 	$(ARGOS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt \
 		ctranslate2 emoji minisbd networkx packaging protobuf requests sentencepiece tqdm
+	touch $@
+
+# The sockets that clients leave open are no fault of the server.
+test-clients: $(CLIENTS_VENV)/.installed install runs/demo  ## Let LibreTranslate's clients, unchanged, ask a running server.
+	HEADWAY=$(CURDIR)/$(BIN)/headway NODE_PATH=$(CURDIR)/$(CLIENTS_VENV)/node_modules \
+		$(CLIENTS_VENV)/bin/python -m pytest --noconftest -o python_files='check_*.py' \
+		-W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning tests/clients
+
+$(CLIENTS_VENV)/.installed: constraints.txt
+	@command -v npm >/dev/null || { echo "The test of clients needs Node.js with npm."; exit 1; }
+	test -x $(CLIENTS_VENV)/bin/python || $(PYTHON) -m venv $(CLIENTS_VENV)
+	$(CLIENTS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt pytest \
+		deep-translator==1.11.4 libretranslate-aio==0.1.3 libretranslatepy==2.1.4
+	npm install --silent --no-audit --no-fund --prefix $(CLIENTS_VENV) libretranslate@1.0.1 translate@3.1.0
 	touch $@
 
 test-browser: $(VENV)/.browser runs/demo build/docs/index.html  ## Run the tests of explorer and site in Chromium.
@@ -141,7 +156,7 @@ $(DEPLOY_VENV)/.installed: Makefile
 types: install  ## Check types.
 	$(BIN)/pyright
 
-check: lint types test  ## Style, imports, types and tests; CI also runs test-keras, test-models and test-browser.
+check: lint types test  ## Style, imports, types and tests; CI also runs test-keras, test-models, test-clients and test-browser.
 
 format: install  ## Format the code.
 	$(BIN)/ruff format $(PROGRAMS)
@@ -151,4 +166,4 @@ settings: install  ## Write the tables of the pages of settings anew after a set
 	$(BIN)/python -m tests.meta.settings_page
 
 clean:  ## Remove what can be made again; runs/ stays.
-	rm -rf $(VENV) $(KERAS_VENV) $(MODELS_VENV) $(ARGOS_VENV) build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(KERAS_VENV) $(MODELS_VENV) $(ARGOS_VENV) $(CLIENTS_VENV) build dist src/*.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache

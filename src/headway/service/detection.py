@@ -1,5 +1,6 @@
 """The language of a text, among the languages served, by Lingua."""
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -7,6 +8,7 @@ from typing import Any, NamedTuple
 from lingua import IsoCode639_1, Language, LanguageDetectorBuilder
 
 _CHARACTERS = 2000  # the beginning of a text says enough
+_MARKUP = re.compile("<[^>]*>|&#?[0-9A-Za-z]{1,32};")
 _CODES = {"no": "nb"}  # Lingua has both forms of Norwegian
 
 
@@ -35,6 +37,15 @@ def detect(text: str, codes: Sequence[str]) -> list[Detection]:
         for value in values
         if value.value > 0
     ]
+
+
+def text_of_html(html: str) -> str:
+    """Return about the text of HTML, in which the names of tags say nothing about a language.
+
+    >>> text_of_html("<p>하나&nbsp;<b>둘</b></p>").split()
+    ['하나', '둘']
+    """
+    return _MARKUP.sub(" ", html)
 
 
 def has_words(text: str) -> bool:

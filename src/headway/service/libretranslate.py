@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 
 from headway.documents import FORMS
 from headway.service.descriptions import DETECT, SUGGEST, TRANSLATE
-from headway.service.detection import Detection, detect, has_words
+from headway.service.detection import Detection, detect, has_words, text_of_html
 from headway.service.keys import Client
 from headway.service.languages import code_of, name_of
 from headway.service.model_process import Item
@@ -125,7 +125,8 @@ async def _sources(here: Service, wanted: Wanted) -> list[Detection]:
     if wanted.source != AUTO:
         return [Detection(100, wanted.source)] * len(wanted.texts)
     codes = here.routes.sources(wanted.target)
-    return await run_in_threadpool(lambda: [_source(text, codes) for text in wanted.texts])
+    shown = text_of_html if wanted.form == "html" else str
+    return await run_in_threadpool(lambda: [_source(shown(text), codes) for text in wanted.texts])
 
 
 def _source(text: str, codes: Sequence[str]) -> Detection:

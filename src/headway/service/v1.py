@@ -9,7 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from headway.errors import suggest
-from headway.service.detection import Detection, detect, has_words
+from headway.service.detection import Detection, detect, has_words, text_of_html
 from headway.service.keys import Client
 from headway.service.languages import code_of
 from headway.service.libretranslate import AUTO, no_pair
@@ -125,7 +125,8 @@ async def _chains(
     codes = here.routes.sources(target)
     if not codes:
         raise no_pair(source, target)
-    found = await run_in_threadpool(lambda: [detect(text, codes) for text in body.texts])
+    shown = text_of_html if body.format == "html" else str
+    found = await run_in_threadpool(lambda: [detect(shown(text), codes) for text in body.texts])
     detections = [languages[0] if languages else Detection(0, codes[0]) for languages in found]
     return [_chain(here, detection.language, target) for detection in detections], detections
 
