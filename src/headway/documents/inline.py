@@ -25,6 +25,8 @@ class Item:
     text: str = ""
     spelled: list[str] = field(default_factory=list)
     tag: str = ""
+    needs_text: bool = False
+    """It cannot be written without text: an element around it, or a break before and after it."""
     partner: int | None = None
     """The place of the tag that ends this element, or begins it."""
 
@@ -92,6 +94,7 @@ def _passage(items: Sequence[Item], written: Callable[[str], str]) -> Passage:
     texts: list[str] = []
     spelled: list[str] = []
     breaks: list[int] = []
+    breaks_need_lines = any(item.kind == "break" and item.needs_text for item in items)
     outermost: list[Element] = []
     inside: list[Element] = []
     for item in items:
@@ -100,7 +103,7 @@ def _passage(items: Sequence[Item], written: Callable[[str], str]) -> Passage:
         texts.append(item.text)
         spelled += item.spelled
         if item.kind == "start":
-            inside.append(Element(item.source, start=start))
+            inside.append(Element(item.source, start=start, needs_text=item.needs_text))
             siblings.append(inside[-1])
         elif item.kind == "end":
             element = inside.pop()
@@ -111,4 +114,4 @@ def _passage(items: Sequence[Item], written: Callable[[str], str]) -> Passage:
             siblings.append(Element("", "", start, end, item.source))
         elif item.kind == "break":
             breaks.append(start)
-    return Passage("".join(texts), outermost, spelled, written, breaks)
+    return Passage("".join(texts), outermost, spelled, written, breaks, breaks_need_lines)

@@ -258,7 +258,7 @@ class _Items:
         elif first.type == "softbreak":
             self._text_up_to(mark.begin)
             source = self.group.source(mark.begin, mark.end)
-            self.items.append(Item("break", source, " ", [source]))
+            self.items.append(Item("break", source, " ", [source], needs_text=True))
             self.place = mark.end
         elif first.type == "hardbreak":
             self._add("start", mark.begin, mark.end, "br")  # without an end, so it divides the text
@@ -304,7 +304,9 @@ class _Items:
 
     def _add(self, kind: str, begin: int, end: int, tag: str = "") -> None:
         self._text_up_to(begin)
-        self.items.append(Item(kind, self.group.source(begin, end), tag=tag))
+        is_emphasis = tag in ("em", "strong", "s")
+        source = self.group.source(begin, end)
+        self.items.append(Item(kind, source, tag=tag, needs_text=is_emphasis))
         self.place = end
 
     def _text_up_to(self, end: int) -> None:

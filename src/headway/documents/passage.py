@@ -22,6 +22,8 @@ class Element:
     """The markup of text that is kept as it is, written instead of that text; None if its text is
     translated."""
     children: list["Element"] = field(default_factory=list)
+    needs_text: bool = False
+    """It is left out without words, as emphasis in Markdown, which cannot be around nothing."""
 
 
 def identity(text: str) -> str:
@@ -44,6 +46,9 @@ class Passage:
     breaks: Sequence[int] = ()
     """Spaces of the text for which the document has something else, such as a line end. Each stays,
     in this order, in place of the space of a translation that is nearest to its old place."""
+    breaks_need_lines: bool = False
+    """A break is left out of a translation that has too few words, as in Markdown, where a line
+    without text ends a paragraph."""
 
     def original(self, start: int, end: int) -> str:
         """Return characters as the document writes them."""

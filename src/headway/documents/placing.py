@@ -173,6 +173,8 @@ class _Placing:
         for run in runs:
             element, stretch = run.element, run.stretch
             yield from starmap(write, self._between(begin, stretch.start))
+            if element.needs_text and stretch.start == stretch.end and not run.children:
+                continue
             spaces = self._spaces(run)
             yield spaces[0] + element.before
             if element.content is not None:

@@ -254,8 +254,15 @@ class _Task:
         """Return the translation with its elements and breaks, as the document writes it."""
         unit, passage = self.unit, self.passage
         breaks = [place for place in passage.breaks if unit.start <= place < unit.end]
-        chosen = places_of_breaks(self.target, breaks, (unit.start, unit.end))
-        waiting = deque(zip(chosen, breaks, strict=True))
+        chosen = places_of_breaks(
+            self.target,
+            breaks,
+            (unit.start, unit.end),
+            kept=[link.target for link in self.links if link.kept],
+            need_lines=passage.breaks_need_lines,
+        )
+        pairs = zip(chosen, breaks, strict=True)
+        waiting = deque((place, old) for place, old in pairs if place is not None)
 
         def write(begin: int, end: int) -> str:
             texts = []

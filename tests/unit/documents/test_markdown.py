@@ -145,3 +145,10 @@ def test_any_text_keeps_blocks_and_code(blocks: list[tuple[str, str]], name: str
     for kind in ("code_inline", "image", "html_inline", "link_open"):
         count = [sum(n for m, n in each[1].items() if m.startswith(kind)) for each in (old, new)]
         assert count[0] == count[1], kind
+
+
+def test_too_few_words_leave_out_lines_and_emphasis() -> None:
+    from headway.documents import Answer
+
+    assert translated("one two\nthree *four*\nfive\n", lambda wish: Answer("a b")) == "a\n*b*\n"
+    assert translated("**one** `x`\n", lambda wish: Answer("x")) == "`x`\n"
