@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.unit.documents.fake import ALL, finish, reverse, same, split, upper
 from turbohtml import TokenType, tokenize
 
-from headway.documents import steps_of_text
+from headway.documents import TextSentence, steps_of_text
 from headway.documents.kept import kept_spans
 
 WORDS = ["one", "Two.", "tree", "É", "가나", "x,", "42", "A&amp;B", "&nbsp;", "&copy;", " ", "\n  "]
@@ -140,3 +140,18 @@ def test_a_long_paragraph_with_many_elements_takes_seconds(translate: object) ->
     page = "".join(f"word <b>{n} bold</b> <img> https://example.com/{n} " for n in range(800))
     text = finish(steps_of_text(page, "html", split), translate)[0].content  # type: ignore[arg-type]
     assert Counter(tags(text)) == Counter(tags(page))
+
+
+@pytest.mark.parametrize(
+    "unit", ["<", "<b>", "<b>x", "<div>", "</x>", "<div></x>x", "&amp;", "<!--", "<sup>x"]
+)
+def test_a_page_of_one_thing_takes_time_in_proportion(unit: str) -> None:
+    """What takes quadratic time would take hours here."""
+    page = "<i>" + unit * (200_000 // len(unit))
+    assert finish(steps_of_text(page, "html", list_of_one), same)[0].content == page
+
+
+def list_of_one(text: str) -> list[TextSentence]:
+    """Take a text as one sentence, because it is none."""
+    start, end = len(text) - len(text.lstrip()), len(text.rstrip())
+    return [TextSentence(start, end, text[start:end], None)]

@@ -4,6 +4,7 @@ The tokenizer of turbohtml follows the standard of HTML and gives each token as 
 up to a tag that begins or ends a block is a passage, in which tags such as `<a>` are elements.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -109,6 +110,7 @@ class _Reader:
         self.page = page
         self.found: Parts = []
         self.open: list[_Open] = []
+        self.open_tags: Counter[str] = Counter()
         self.items: list[Item] = []
         self.kept: _Kept | None = None
 
@@ -159,19 +161,21 @@ class _Reader:
 
     def _begin(self, token: _Token) -> None:
         if self.open and self.open[-1].tag == token.tag and token.tag in _ENDED_BY_THE_NEXT:
-            self.open.pop()
+            self._end(token.tag)
         if token.is_empty:
             return
         keeps = token.keeps
         if keeps is None:
             keeps = self._keeps or token.tag in _KEPT | _KEPT_INLINE | _UNSEEN
         self.open.append(_Open(token.tag, keeps))
+        self.open_tags[token.tag] += 1
 
     def _end(self, tag: str) -> None:
         """End the latest element of this tag, and those within it; a tag without one ends none."""
-        for place in reversed(range(len(self.open))):
-            if self.open[place].tag == tag:
-                del self.open[place:]
+        while self.open_tags[tag]:
+            ended = self.open.pop().tag
+            self.open_tags[ended] -= 1
+            if ended == tag:
                 return
 
     def _add_text(self, token: _Token, source: str) -> None:

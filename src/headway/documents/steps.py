@@ -5,6 +5,7 @@ process can translate many documents at once, and a program can give answers fro
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -253,7 +254,8 @@ class _Task:
     def written(self) -> str:
         """Return the translation with its elements and breaks, as the document writes it."""
         unit, passage = self.unit, self.passage
-        breaks = [place for place in passage.breaks if unit.start <= place < unit.end]
+        first, last = (bisect_left(passage.breaks, place) for place in (unit.start, unit.end))
+        breaks = passage.breaks[first:last]
         chosen = places_of_breaks(
             self.target,
             breaks,
