@@ -88,7 +88,7 @@ def test_libretranslatepy_with_a_key(guarded: str) -> None:
     assert refused.value.code == 403
 
 
-def test_libretranslate_aio(address: str) -> None:
+def test_libretranslate_aio(address: str, tmp_path: Path) -> None:
     with LibreTranslate(address) as client:
         assert client.translate(KO, "ko", "en").translated_text == EN
         assert client.translate([KO, KO], "ko", "en").translated_text == [EN, EN]
@@ -101,6 +101,11 @@ def test_libretranslate_aio(address: str) -> None:
         _check_rest(
             client.detect(KO), client.languages(), client.frontend_settings(), client.health()
         )
+        path = tmp_path / "한국어 1.txt"
+        path.write_text(f"{KO}\n\n  {KO}\n", encoding="utf-8")
+        found = client.translate_file(path, "ko", "en").translated_file_url
+        with urllib.request.urlopen(found, timeout=10) as answer:
+            assert answer.read().decode() == f"{EN}\n\n  {EN}\n"
         with pytest.raises(LibreTranslateError) as refused:
             client.translate(KO, "zz", "en")
         assert refused.value.status_code == 400

@@ -31,6 +31,9 @@ def serve(
     no_explorer: Annotated[
         bool, typer.Option("--no-explorer", help="Translate only; the explorer is not shown.")
     ] = False,
+    no_files: Annotated[
+        bool, typer.Option("--no-files", help="Refuse files; texts are translated.")
+    ] = False,
     languages: Annotated[
         list[str] | None,
         typer.Option(
@@ -112,6 +115,7 @@ def serve(
         alternatives_limit=alternatives_limit,
         body_limit=body_limit * MEGABYTE,
         queue=queue,
+        files=not no_files,
         timeout=timeout,
         rate=None if rate is None else parse_rate(rate),
         api_keys=api_keys,

@@ -64,6 +64,11 @@ def form_of(name: str) -> Form | None:
     return _ENDINGS.get(PurePath(name).suffix.lower())
 
 
+def endings() -> list[str]:
+    """Return the endings of the names of files that can be translated."""
+    return list(_ENDINGS)
+
+
 def check_form(name: str) -> Form:
     """Return the name of a form; ConfigError for one that does not exist."""
     for form in FORMS:

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
-from headway.service import health, libretranslate, metrics, v1
+from headway.service import files, health, libretranslate, metrics, v1
 from headway.service.crowd import Crowd
 from headway.service.failures import answer_for, answer_service_failures
 from headway.service.service import Service
@@ -34,10 +34,11 @@ def create_app(
         title="Headway", docs_url=None, redoc_url=None, openapi_url="/spec", lifespan=lifespan
     )  # fmt: skip
     app.state.service = service
+    app.state.files = files.Files()
     app.state.metrics = own = metrics.Metrics()
     for model in service.models.values():
         model.count_text = own.count_text
-    for room in (libretranslate, v1, health, metrics):
+    for room in (libretranslate, files, v1, health, metrics):
         app.include_router(room.router)
     if explorer is not None:
         app.router.default = explorer

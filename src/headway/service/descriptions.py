@@ -31,4 +31,14 @@ TRANSLATE = _body(
     api_key=_KEY,
 )
 DETECT = _body(["q"], q={**_TEXT, "description": "The text."}, api_key=_KEY)
+TRANSLATE_FILE = {"requestBody": {"content": {"multipart/form-data": {"schema": {
+    "type": "object",
+    "required": ["file", "source", "target"],
+    "properties": {
+        "file": {"type": "string", "format": "binary"},
+        "source": _TEXT,
+        "target": _TEXT,
+        "api_key": _KEY,
+    },
+}}}}}  # fmt: skip
 SUGGEST = _body(["q", "s", "source", "target"], q=_TEXT, s=_TEXT, source=_TEXT, target=_TEXT)

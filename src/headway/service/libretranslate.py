@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 
-from headway.documents import FORMS
+from headway.documents import endings
 from headway.service.descriptions import DETECT, SUGGEST, TRANSLATE
 from headway.service.detection import Detection, detect, has_words, text_of_html
 from headway.service.keys import Client
@@ -23,6 +23,7 @@ from headway.serving.failures import Json, RefusedError
 router = APIRouter()
 
 AUTO = "auto"
+_FORMATS = ("text", "html")
 _UNKNOWN = Detection(0, "en")
 _DETECTIONS = 3
 
@@ -63,15 +64,20 @@ def check(here: Service, fields: Fields) -> Wanted:
     source = source if source == AUTO else known_code(here, source)
     target = known_code(here, target)
     form = fields.optional("format") or "text"
-    if form not in FORMS:
+    if form not in _FORMATS:
         raise RefusedError(400, f"{form} format is not supported")
+    check_pair(here, source, target)
+    return Wanted(texts, isinstance(given, list), source, target, form, alternatives)
+
+
+def check_pair(here: Service, source: str, target: str) -> None:
+    """Refuse two languages without a model between them, and a target that none has."""
     if source == AUTO and here.routes.sources(target) == [target]:
         raise RefusedError(
             400, f"{name_of(target)} ({target}) is not available as a target language"
         )
     if source != AUTO and here.routes.models(source, target) is None:
         raise no_pair(source, target)
-    return Wanted(texts, isinstance(given, list), source, target, form, alternatives)
 
 
 def known_code(here: Service, given: str) -> str:
@@ -211,7 +217,7 @@ async def frontend_settings(here: Here) -> Json:
     return Json({
         "apiKeys": settings.api_keys is not None,
         "charLimit": -1 if settings.char_limit is None else settings.char_limit,
-        "filesTranslation": False,
+        "filesTranslation": settings.files,
         "frontendTimeout": 500,
         "keyRequired": settings.require_key,
         "language": {
@@ -219,7 +225,7 @@ async def frontend_settings(here: Here) -> Json:
             for side, code in (("source", source), ("target", target))
         },
         "suggestions": False,
-        "supportedFilesFormat": [],
+        "supportedFilesFormat": endings() if settings.files else [],
     })  # fmt: skip
 
 
@@ -227,9 +233,3 @@ async def frontend_settings(here: Here) -> Json:
 async def suggest() -> Json:
     """Refuse suggestions, as LibreTranslate does by default."""
     raise RefusedError(403, "Suggestions are disabled on this server.")
-
-
-@router.post("/translate_file")
-async def translate_file() -> Json:
-    """Refuse files."""
-    raise RefusedError(403, "Files translation are disabled on this server.")

@@ -50,6 +50,13 @@ class Fields:
             raise missing(name)
         return [_text(name, item) for item in value]
 
+    def upload(self, name: str) -> Upload:
+        """Return a file; RefusedError if it is missing or no file."""
+        value = self._values.get(name)
+        if not isinstance(value, Upload):
+            raise missing(name)
+        return value
+
     def number(self, name: str, default: int) -> int:
         """Return a whole number, which may be written as text; the default if it is missing."""
         value = self._values.get(name)

@@ -115,7 +115,7 @@ class Service:
         if len(models) == 1:
             return await models[0].translate(texts, wish, line, prefixes=prefixes, each=each)
         first, second = models
-        form = {"form": wish["form"]} if "form" in wish else {}
+        form = {name: wish[name] for name in ("form", "file") if name in wish}
         items = await first.translate(texts, form, line)
         places = [place for place, item in enumerate(items) if "error" not in item]
         between = [items[place]["translation"]["text"] for place in places]

@@ -24,6 +24,8 @@ class Settings:
     """Characters that a model has accepted and not yet translated."""
     timeout: float = 30.0
     """Seconds until a request is given up."""
+    files: bool = True
+    """Translate files, too."""
     rate: Rate | None = None
     """Texts of one client in a time."""
     api_keys: Path | None = None

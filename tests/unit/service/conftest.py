@@ -1,6 +1,7 @@
 """A service over processes that are replaced by one that turns texts round."""
 
 import asyncio
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,8 @@ class Reverser:
             raise ProcessEndedError("It has ended.")
         self.asked.append((list(texts), wish, client))
         items = [_item(text, wish.get("n_best", 1)) for text in texts]
+        if wish.get("file"):
+            items = [_file(text) for text in texts]
         try:
             if self.hold:
                 await self.ended
@@ -69,6 +72,14 @@ class Reverser:
     def end(self) -> None:
         if not self.ended.done():
             self.ended.set_result(None)
+
+
+def _file(text: str) -> Item:
+    content = b64decode(text)
+    if b"refused" in content:
+        return _item("refused", 1)
+    answer = b64encode(content.decode()[::-1].encode()).decode()
+    return {"translation": {"text": answer, "hypotheses": [{"text": answer}]}, "pieces": 1}
 
 
 def _item(text: str, n_best: int) -> Item:

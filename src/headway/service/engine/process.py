@@ -22,6 +22,7 @@ import json
 import os
 import sys
 import threading
+from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
@@ -33,7 +34,7 @@ import torch
 from headway.decoding.glossary import Glossary
 from headway.decoding.translation import Translation
 from headway.decoding.translator import TextTranslator
-from headway.documents import Finished, check_form, steps_of_text
+from headway.documents import Finished, Steps, check_form, steps_of_file, steps_of_text
 from headway.errors import HeadwayError
 from headway.json_text import to_json
 from headway.runtime.signals import ignore_stop_requests
@@ -115,8 +116,7 @@ class Engine:
             document = DocumentWork(self.maker, self.line, demands, job, client)
             document.tell = partial(self._tell_document, job, item, document)
             self._jobs[job].work.append(document)
-            form = check_form(wish.form)
-            document.begin(steps_of_text(source, form, document.split, keep=wish.keep))
+            document.begin(_steps(source, wish, document))
             return
         tell = partial(self._tell, job, item)
         text, units = self.maker.units(job, client, source, demands, tell, prefix)
@@ -153,8 +153,10 @@ class Engine:
         if isinstance(found, Exception):
             self._tell_error(job, item, found)
             return
+        content = found.content
+        text = content if isinstance(content, str) else b64encode(content).decode()
         translation = {
-            "text": found.content, "hypotheses": [{"text": found.content}],
+            "text": text, "hypotheses": [{"text": text}],
             "flags": sorted(found.flags), "num_sentences": found.sentences,
         }  # fmt: skip
         self._answer(job, item, translation=translation, pieces=document.pieces)
@@ -181,6 +183,14 @@ class Engine:
         with self._writing, suppress(BrokenPipeError):
             self.out.write(f"{to_json(message, compact=True)}\n")
             self.out.flush()
+
+
+def _steps(source: str, wish: Wish, document: DocumentWork) -> Steps[Any]:
+    """Return the steps of a document, whose source is text or a file in base64."""
+    form = check_form(wish.form or "")
+    if wish.file:
+        return steps_of_file(b64decode(source), form, document.split, keep=wish.keep)
+    return steps_of_text(source, form, document.split, keep=wish.keep)
 
 
 def main() -> None:

@@ -23,6 +23,8 @@ class Wish:
     """None is the server's."""
     form: str | None = None
     """Translate a text as a document of this form (`headway.documents`); None for text alone."""
+    file: bool = False
+    """The texts are the contents of files, in base64, and so are the answers."""
     keep: tuple[str, ...] = ()
     """Texts that are left as they are in a document."""
 

@@ -70,6 +70,22 @@ def test_a_document_is_that_of_the_translator(translator: TextTranslator) -> Non
             assert told["num_sentences"] == expected.sentences
 
 
+def test_a_file_comes_and_goes_in_base64(translator: TextTranslator) -> None:
+    from base64 import b64decode, b64encode
+
+    from headway.documents import translate_file
+
+    content = "나는 본다.\n\n  너\n".encode("utf-16")
+    texts = [b64encode(data).decode() for data in (content, b"PK")]
+    job = {"job": 1, "client": "a", "texts": texts[:1], "wish": {"form": "text", "file": True}}
+    (answer,) = _answers(translator, [job])
+    expected = translate_file(translator, content, "text").content
+    assert b64decode(answer["translation"]["text"]) == expected
+    job = {"job": 1, "client": "a", "texts": texts[1:], "wish": {"form": "docx", "file": True}}
+    (answer,) = _answers(translator, [job])
+    assert answer["error"]["fault"] is False
+
+
 def test_a_cancelled_document_is_not_answered(translator: TextTranslator) -> None:
     wish = {"form": "html"}
     job = {"job": 1, "client": "a", "texts": ["<p>나는 너를 본다.</p>" * 300] * 9, "wish": wish}

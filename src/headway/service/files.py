@@ -1,0 +1,144 @@
+"""Files: LibreTranslate's `/translate_file`, and the translated files for half an hour."""
+
+import time
+import uuid
+from base64 import b64decode, b64encode
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+from fastapi.concurrency import run_in_threadpool
+
+from headway.documents import Form, endings, form_of
+from headway.service.descriptions import TRANSLATE_FILE
+from headway.service.detection import detect, text_of_html
+from headway.service.libretranslate import AUTO, check_pair, known_code
+from headway.service.reading import Fields, read_fields
+from headway.service.service import Here, Service
+from headway.serving.failures import Json, RefusedError
+
+router = APIRouter()
+
+_SECONDS = 30 * 60
+_BYTES = 100 * 2**20  # of all files together; the oldest are forgotten first
+_NAME = 200  # characters of a name
+
+
+class Files:
+    """Translated files in memory: no request names a path on this machine."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin without files. clock: returns the time in seconds."""
+        self._clock = clock
+        self._files: OrderedDict[str, tuple[float, bytes]] = OrderedDict()
+
+    def put(self, name: str, content: bytes) -> str:
+        """Keep a file; return the name to ask for it by, which cannot be guessed."""
+        own = f"{uuid.uuid4()}.{name}"
+        self._files[own] = (self._clock() + _SECONDS, content)
+        self._forget()
+        return own
+
+    def get(self, own: str) -> bytes | None:
+        """Return a file; None if it is not there any more."""
+        self._forget()
+        found = self._files.get(own)
+        return None if found is None else found[1]
+
+    def _forget(self) -> None:
+        size, now = sum(len(content) for _, content in self._files.values()), self._clock()
+        while self._files:
+            end, content = next(iter(self._files.values()))
+            if end > now and (size <= _BYTES or len(self._files) == 1):
+                return
+            self._files.popitem(last=False)
+            size -= len(content)
+
+
+class _Wanted(NamedTuple):
+    name: str
+    content: bytes
+    form: Form
+    source: str
+    target: str
+
+
+@router.post("/translate_file", openapi_extra=TRANSLATE_FILE)
+async def translate_file(here: Here, request: Request) -> Json:
+    """Translate a file whole, or refuse it; return the address of the result."""
+    fields = await read_fields(request, here.settings.body_limit)
+    client = here.client(request, fields.optional("api_key"))
+    here.use(client, 1)
+    if not here.settings.files:
+        raise RefusedError(403, "Files translation are disabled on this server.")
+    wanted = _check(here, fields)
+    source = wanted.source
+    if source == AUTO:
+        source = await run_in_threadpool(_language, here, wanted)
+    content = wanted.content
+    chain = here.routes.models(source, wanted.target)
+    assert chain is not None
+    if chain:
+        wish = {"form": wanted.form, "file": True}
+        work = here.translate(chain, [b64encode(content).decode()], wish, client)
+        (item,) = await here.until_deadline(request, work)
+        if error := item.get("error"):
+            status = 500 if error["fault"] else 400
+            raise RefusedError(status, f"Cannot translate file: {error['message']}")
+        content = b64decode(item["translation"]["text"])
+    own = request.app.state.files.put(wanted.name, content)
+    return Json({"translatedFileUrl": f"{request.base_url}download_file/{quote(own)}"})
+
+
+def _check(here: Service, fields: Fields) -> _Wanted:
+    upload = fields.upload("file")
+    name = _plain_name(upload.name)
+    source, target = fields.text("source"), fields.text("target")
+    if not name:
+        raise RefusedError(400, "Invalid request: empty file")
+    form = form_of(name)
+    if form is None:
+        raise RefusedError(
+            400, "Invalid request: file format not supported", f"Send {', '.join(endings())}."
+        )
+    source = source if source == AUTO else known_code(here, source)
+    target = known_code(here, target)
+    check_pair(here, source, target)
+    return _Wanted(name, upload.content, form, source, target)
+
+
+def _language(here: Service, wanted: _Wanted) -> str:
+    """Return the language that a file seems to be in; RefusedError if it cannot be found."""
+    if wanted.form == "docx":
+        raise RefusedError(
+            400, "Invalid request: the language of this file format is not detected, name it"
+        )
+    text = text_of_html(wanted.content[:100_000].decode("utf-8", "replace"))
+    codes = here.routes.sources(wanted.target)
+    found = detect(text, codes)
+    return found[0].language if found else wanted.target
+
+
+def _plain_name(name: str) -> str:
+    r"""Return the last part of a name without characters that have a meaning elsewhere.
+
+    >>> _plain_name("C:\\a/../b.txt"), _plain_name("..")
+    ('b.txt', '')
+    """
+    last = name.replace("\\", "/").rpartition("/")[2]
+    return "".join(c for c in last if c.isprintable()).strip(". ")[-_NAME:]
+
+
+@router.get("/download_file/{name:path}")
+async def download_file(request: Request, name: str) -> Response:
+    """Return a translated file, with the name that was sent."""
+    if name != _plain_name(name):
+        raise RefusedError(400, "Invalid filename")
+    content = request.app.state.files.get(name)
+    if content is None:
+        raise RefusedError(404, "The file is not here any more.", "Translate it again.")
+    own = name.partition(".")[2]
+    headers = {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(own)}"}
+    return Response(content, media_type="application/octet-stream", headers=headers)
