@@ -1,8 +1,8 @@
 """Translate many lines with many processes, on any machines that share a folder.
 
 The input is cut into shards, ranges of lines. A worker claims a shard, translates it and writes a
-part. A process may end at any moment: what it leaves behind is a whole part, or nothing that
-counts. So the merged text has one line for each line of the input, in its order.
+part. A process may end at any moment: it leaves a complete part, or nothing that counts as
+done. So the merged text has one line for each line of the input, in its order.
 """
 
 from typing import TYPE_CHECKING, Any

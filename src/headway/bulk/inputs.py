@@ -16,7 +16,7 @@ from headway.errors import ConfigError, DataError, MissingExtraError
 
 _BLOCK = 1 << 20  # bytes
 _PARQUET_MAGIC = 4  # bytes at the beginning of a Parquet file
-_SIGNATURE = 16  # bytes, enough for the kinds of files that are no text
+_SIGNATURE = 16  # bytes, enough to recognize files that are not text
 _PARQUET_END = 8  # bytes after its metadata
 
 
@@ -28,7 +28,7 @@ def inputs_of(paths: Sequence[Path]) -> tuple[Input, ...]:
             "The inputs have several forms: "
             + ", ".join(f"{Path(entry.path).name} is {entry.form}" for entry in inputs[:4])
             + ".",
-            "Plan each form by itself.",
+            "Make a plan of its own for each form.",
         )
     return inputs
 
@@ -42,8 +42,8 @@ def _input(path: Path) -> Input:
         form = "parquet"
     elif not compression(path) and (kind := document(start) or signature(start)):
         raise DataError(
-            f"{path} begins as {kind} does, and is no text.",
-            "Give text, JSON lines or Parquet, with the usual ending of its name.",
+            f"{path} begins as {kind} does, so it is not text.",
+            "Give text, JSON lines or Parquet, with the usual ending of the file name.",
         )
     return Input(str(path.absolute()), form, path.stat().st_size)
 

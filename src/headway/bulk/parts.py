@@ -1,4 +1,4 @@
-"""Parts: the translation of a shard on disk, with a manifest that says what it must be."""
+"""Parts: the translation of a shard on disk, with a manifest that describes it."""
 
 import hashlib
 import json

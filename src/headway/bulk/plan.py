@@ -129,7 +129,7 @@ def read_plan(folder: Path) -> Plan:
         raise DataError(f"{path} cannot be read: {error}.", "Plan again in a new folder.") from None
     if not isinstance(values, dict) or values.pop("format", None) != FORMAT:
         raise DataError(
-            f"{path} is no plan of this version of Headway.", "Plan again in a new folder."
+            f"{path} is not a plan of this version of Headway.", "Plan again in a new folder."
         )
     try:
         return _plan(values)

@@ -75,7 +75,7 @@ def make_plan(
 
 
 def _check_column(inputs: Sequence[Input], column: str | None, into: str) -> None:
-    """Raise ConfigError for a column that the form of the inputs has not, or needs."""
+    """Raise ConfigError for a column that the inputs cannot have, or that is missing."""
     form, name = inputs[0].form, Path(inputs[0].path).name
     if form == "text":
         if column is not None:
@@ -86,7 +86,7 @@ def _check_column(inputs: Sequence[Input], column: str | None, into: str) -> Non
         return
     if column is None:
         raise ConfigError(
-            f"{name} has several columns.", "Name the one to translate with --column."
+            f"It is not known which column of {name} to translate.", "Name it with --column."
         )
     if form == "jsonl":
         return  # each line is checked when it is translated
@@ -96,5 +96,5 @@ def _check_column(inputs: Sequence[Input], column: str | None, into: str) -> Non
             raise DataError(f"{entry.path} has no column '{column}'.", suggest(column, known.names))
         if into in known.names:
             raise DataError(
-                f"{entry.path} has a column '{into}' already.", "Name another with --into."
+                f"{entry.path} already has a column '{into}'.", "Name another with --into."
             )

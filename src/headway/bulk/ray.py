@@ -60,7 +60,7 @@ def ray_dataset(
             f"The data set has no column '{column}'.", f"Name one of: {', '.join(names)}."
         )
     if names is not None and into in names:
-        raise ConfigError(f"The data set has a column '{into}' already.", "Name another with into.")
+        raise ConfigError(f"The data set already has a column '{into}'.", "Name another with into.")
     return dataset.map_batches(
         _Actor,
         fn_constructor_args=(str(model), column, into, arguments),

@@ -56,7 +56,7 @@ def _field(line: str, plan: Plan) -> str | None:
     except (ValueError, RecursionError) as error:
         raise DataError(f"The line is not JSON: {error}.") from None
     if not isinstance(values, dict):
-        raise DataError("The line is no JSON object.")
+        raise DataError("The line is not a JSON object.")
     if plan.column not in values:
         raise DataError(f"There is no field '{plan.column}'.")
     if plan.into in values:
@@ -66,9 +66,9 @@ def _field(line: str, plan: Plan) -> str | None:
 
 def _text(value: Any) -> str | None:
     if not isinstance(value, str | None):
-        raise DataError(f"It is no text but {type(value).__name__}.")
+        raise DataError(f"The value is not text but {type(value).__name__}.")
     if value is not None and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise DataError("It has half a character (a lone surrogate).")
+        raise DataError("The text has half a character (a lone surrogate).")
     return value
 
 

@@ -27,12 +27,12 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How far a bulk translation is."""
+    """The progress of a bulk translation."""
 
     shards: int
     done: int
     claimed: int
-    """Shards at work, or claimed by a worker that ended without a word."""
+    """Shards that a worker is translating, or had claimed when it was killed."""
     lines: int
     lines_done: int
     failures: int
@@ -41,7 +41,7 @@ class Status:
 
 
 def status(folder: Path, plan: Plan) -> Status:
-    """Return how far a bulk translation is."""
+    """Return the progress of a bulk translation."""
     manifests = [read_manifest(folder, shard) for shard in range(len(plan.shards))]
     done = [manifest for manifest in manifests if manifest is not None]
     claimed = sum(
@@ -105,8 +105,8 @@ def check(folder: Path, plan: Plan) -> None:
         more = f" And {len(found) - _NAMED:,} more." if len(found) > _NAMED else ""
         raise RunError(
             " ".join(found[:_NAMED]) + more,
-            f"Do them with: headway bulk work {folder}; damaged ones after headway bulk verify "
-            f"{folder} --repair",
+            f"Remove damaged parts with: headway bulk verify {folder} --repair; then translate "
+            f"with: headway bulk work {folder}",
         )
 
 
@@ -124,7 +124,7 @@ def merge(folder: Path, plan: Plan, out: Path, *, allow_failures: bool = False) 
         raise RunError(
             f"{counted(failures, 'line')} could not be translated; {folder / 'failures'} has the "
             "reasons.",
-            "Mend them, or merge with --allow-failures, which leaves them empty.",
+            "Correct them and plan again, or merge with --allow-failures, which leaves them empty.",
         )
     fresh = partial_path(out)
     try:
@@ -145,8 +145,8 @@ def _check_name(plan: Plan, out: Path) -> None:
     if is_parquet != (plan.form == "parquet") or (is_parquet and compression(out)):
         form = "a Parquet file" if plan.form == "parquet" else f"lines of {plan.form}"
         raise ConfigError(
-            f"The result is {form}, but {out.name} has another name.",
-            f"Name a file with the ending {'.parquet' if plan.form == 'parquet' else '.txt'}.",
+            f"The result is {form}, but {out.name} has the ending of another form.",
+            f"Name a file with the ending {Path(plan.name(0)).suffix}.",
         )
 
 
@@ -170,9 +170,9 @@ def _merge_tables(folder: Path, plan: Plan, file: IO[bytes]) -> None:
             writer = parquet.ParquetWriter(file, part.schema_arrow, compression="zstd")
         if not part.schema_arrow.equals(writer.schema):
             raise DataError(
-                f"The inputs have other columns: {plan.inputs[plan.shards[number].input].path} "
+                f"The inputs have different columns: {plan.inputs[plan.shards[number].input].path} "
                 f"differs from {plan.inputs[0].path}.",
-                "Plan inputs with the same columns together, and others by themselves.",
+                "Plan inputs with the same columns together, and others separately.",
             )
         for group in range(part.num_row_groups):
             writer.write_table(part.read_row_group(group))

@@ -153,7 +153,7 @@ def _translate_together(
         )
         for (_, row), translation in zip(group[begin:end], translations, strict=True):
             if "\n" in translation.text and plan.form == "text":
-                row.failure = "The translation has an end of a line in it."
+                row.failure = "The translation contains a line end."
             else:
                 row.translation = translation.text
 
@@ -165,7 +165,7 @@ def _translate_alone(translator: TextTranslator, plan: Plan, numbered: tuple[int
     except HeadwayError as error:
         row.failure = error.message
     except MemoryError:
-        row.failure = "Memory does not suffice for it."
+        row.failure = "There is not enough memory for this line."
 
 
 def _runs(numbers: Sequence[int], plan: Plan) -> Iterator[tuple[int, int]]:
@@ -203,6 +203,6 @@ def task_number(environment: Mapping[str, str] = os.environ) -> int:
         if (value := environment.get(name, "")).isdecimal():
             return int(value) - first
     raise ConfigError(
-        f"No scheduler tells the number of this task: none of {', '.join(_TASKS)} is set.",
+        f"The number of this task is unknown: none of {', '.join(_TASKS)} is set.",
         "Give the number with --shard N, or take free shards with --claim.",
     )

@@ -81,7 +81,7 @@ def plan(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Read the inputs once, and write down what is to be done."""
+    """Read the inputs once, and write the plan."""
     _plan(out, ctx.params)
 
 

@@ -67,7 +67,7 @@ def serve(
     ] = 10,
     queue: Annotated[
         int,
-        typer.Option("--queue", min=1, help="Characters that wait for a model or are at work."),
+        typer.Option("--queue", min=1, help="Characters that a model has not yet translated."),
     ] = 200_000,
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.1, help="Seconds until a request is given up.")
@@ -87,16 +87,18 @@ def serve(
     ] = False,
     cors: Annotated[
         list[str] | None,
-        typer.Option("--cors", metavar="ORIGIN", help="Site whose pages may ask."),
+        typer.Option("--cors", metavar="ORIGIN", help="Site whose pages may send requests."),
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", metavar="NAME", help="Name by which the server is asked."),
+        typer.Option(
+            "--allow-host", metavar="NAME", help="Name by which clients reach the server."
+        ),
     ] = None,
     proxy: Annotated[
         str | None,
         typer.Option(
-            "--proxy", metavar="ADDRESSES", help="Proxies whose X-Forwarded headers are believed."
+            "--proxy", metavar="ADDRESSES", help="Proxies whose X-Forwarded headers are trusted."
         ),
     ] = None,
     quiet: Quiet = False,

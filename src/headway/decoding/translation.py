@@ -74,7 +74,7 @@ class Translation:
     deleted_characters: int = 0
     """The number of source characters that the tokenizer deletes (`Tokenizer.deleted_texts`)."""
     confidence: float | None = None
-    """How often a translation like this is within reach of its reference, from 0 to 1.
+    """The estimated probability that the translation is close to its reference, from 0 to 1.
 
     It is that of the part with the least; see `headway.decoding.confidence`. None for a bundle
     without a calibration, an ensemble, a blank text, and a demanded prefix or term.

@@ -1,4 +1,4 @@
-"""Documents as people have them: text is translated, and their form stays."""
+"""Documents in common formats: their text is translated, and all else stays."""
 
 from headway.documents.forms import (
     FORMS,

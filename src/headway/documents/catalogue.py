@@ -32,7 +32,7 @@ def charset_of_catalogue(data: bytes) -> str:
 def parts_of_catalogue(text: str) -> Parts:
     """Return the messages that have no translation, and the rest.
 
-    Entries that are fuzzy or obsolete stay as they are. Raises DataError for text that is no
+    Entries that are fuzzy or obsolete stay as they are. Raises DataError for text that is not a
     catalogue.
     """
     catalogue = _read(text)
@@ -74,7 +74,9 @@ def _read(text: str) -> "POFile":
 
 
 def _refused(why: str) -> DataError:
-    return DataError(f"The file is no message catalogue: {why}.", "Correct it, or choose another.")
+    return DataError(
+        f"The file is not a message catalogue: {why}.", "Correct it, or choose another."
+    )
 
 
 def _is_translated(entry: "POEntry") -> bool:

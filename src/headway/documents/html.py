@@ -38,7 +38,7 @@ _ENDED_BY_THE_NEXT = frozenset({"dd", "dt", "li", "option", "p", "td", "th", "tr
 def parts_of_html(text: str) -> Parts:
     """Return the passages of a page or a piece of one, and the rest.
 
-    Kept: code, kbd, pre, samp, script, style, textarea, tt, var and what else is no prose; and
+    Kept: code, kbd, pre, samp, script, style, textarea, tt, var and others without prose; and
     elements with translate="no" or the class notranslate.
     """
     return _Reader(text).parts()

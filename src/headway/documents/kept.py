@@ -82,7 +82,7 @@ def _pattern(literals: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def _as_whole(text: str) -> str:
-    """Return a pattern of a text that is no part of a longer word of ASCII."""
+    """Return a pattern of a text that is not part of a longer word of ASCII."""
     before = "(?<![A-Za-z0-9_])" if re.match("[A-Za-z0-9_]", text) else ""
     after = "(?![A-Za-z0-9_])" if re.search("[A-Za-z0-9_]$", text) else ""
     return before + re.escape(text) + after

@@ -1,7 +1,7 @@
 """Markdown: prose is translated; code, addresses, tags, definitions and front matter stay.
 
 markdown-it-py finds the blocks and, in each, what its rules read as markup; each rule is watched so
-that its markup has a place in the text. So all that is no text stays byte for byte.
+that its markup has a place in the text. So everything except text stays byte for byte.
 """
 
 import re
@@ -90,7 +90,7 @@ class _Lines:
         return self.text[begin : self.place]
 
     def groups(self, token: "Token") -> Iterator[_Group]:
-        """Yield the lines of a block; lines that are no prose divide it."""
+        """Yield the lines of a block; lines that are not prose divide it."""
         assert token.map is not None
         spelled: list[str] = []
         text, begin, end = "", self.place, self.place

@@ -22,7 +22,7 @@ from headway.documents.units import Cut, Split, Unit, cut
 KEPT = "kept"
 """The flag of a sentence that lost a kept text, and was decoded again or around it."""
 CHANGED = "changed"
-"""The flag of a sentence whose translation has an address or the like that it lacks itself."""
+"""The flag of a sentence whose translation has an address or the like that its source lacks."""
 EMPTY = "empty"
 """The flag of a sentence whose translation has no text, so that it stays as it is."""
 CAPITALS = "capitals"

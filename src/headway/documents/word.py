@@ -95,13 +95,13 @@ def _archive(data: bytes) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-        raise _refused(f"it is no archive ({error})") from None
+        raise _refused(f"it is not an archive ({error})") from None
     infos = archive.infolist()
     names = {info.filename for info in infos}
     if "[Content_Types].xml" not in names or "word/document.xml" not in names:
         raise _refused("its archive has no word/document.xml")
     if len(names) < len(infos) or any(info.flag_bits & 1 for info in infos):
-        raise _refused("its archive has encrypted parts, or two of one name")
+        raise _refused("its archive has encrypted parts, or two parts with one name")
     if sum(info.file_size for info in infos) > _MOST_BYTES:
         raise DataError(
             f"The document has more than {_MOST_BYTES >> 20} MB when it is decompressed.",
@@ -116,7 +116,7 @@ def _archive(data: bytes) -> zipfile.ZipFile:
 
 
 def _refused(why: str) -> DataError:
-    return DataError(f"The file is no document of Word: {why}.", "Save it as .docx.")
+    return DataError(f"The file is not a Word document: {why}.", "Save it as .docx.")
 
 
 def _etree() -> Any:
@@ -124,7 +124,7 @@ def _etree() -> Any:
     try:
         from lxml import etree  # pyright: ignore[reportAttributeAccessIssue]
     except ImportError:
-        raise MissingExtraError.of("documents", "Documents of Word need lxml.") from None
+        raise MissingExtraError.of("documents", "Word documents need lxml.") from None
     return etree
 
 
@@ -134,7 +134,7 @@ def _tree(name: str, data: bytes) -> Node:
     try:
         root = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        raise _refused(f"{name} is no XML ({error})") from None
+        raise _refused(f"{name} is not XML ({error})") from None
     if (
         root.getroottree().docinfo.doctype
     ):  # it may define entities, which no program of Office does
@@ -251,7 +251,7 @@ class _Paragraph:
 
 
 def _pieces(parent: Node) -> Iterator[_Piece]:
-    """Yield the pieces of a paragraph, or of what is around some of its runs."""
+    """Yield the pieces of a paragraph, or of an element around some of its runs."""
     field: list[Node] = []  # the runs of a field, which begins and ends by a mark
     depth = 0
     for node in parent:
@@ -342,7 +342,7 @@ def _emptied(node: Node) -> Node:
 
 
 def _emptied_into(parent: Node, node: Node) -> Node:
-    """Append what is around runs, without them; return what the runs belong into."""
+    """Append an element around runs, without them; return the element that will hold the runs."""
     own = _emptied(node)
     parent.append(own)
     content = node.find(_CONTENT)

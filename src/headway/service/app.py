@@ -20,7 +20,7 @@ def create_app(
     """Make the application of a service, which starts and ends with it.
 
     host: the address of the server; requests that name another host are refused, except the hosts
-    of the settings. explorer: answers what the service has no route for.
+    of the settings. explorer: answers the requests that the service has no route for.
     """
 
     @asynccontextmanager

@@ -7,7 +7,7 @@ _NEWEST = 0.3  # the weight of the newest measurement
 
 
 class Backlog:
-    """Characters that wait or are at work, limited by their number and by the time they take."""
+    """Characters that wait or are being translated, limited by their number and their time."""
 
     def __init__(self, limit: int, seconds: float, clock: Callable[[], float]) -> None:
         """Accept `limit` characters at most, and no more than take `seconds`, as far as is known.

@@ -13,7 +13,7 @@ class Crowd:
     """Refuse a request with 429, before it is read, while too many others are being answered.
 
     Otherwise all would become slower together: the process that reads requests is busy, too, and
-    the queues of the models do not count what is not read yet.
+    the queues of the models do not count requests that are not read yet.
     """
 
     def __init__(self, app: ASGIApp, most: int = MOST) -> None:

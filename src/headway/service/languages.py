@@ -58,7 +58,7 @@ def direction_of(source: str, target: str) -> Direction | None:
 
 
 def parse_direction(text: str) -> Direction:
-    """Read a direction such as `de-en`; ConfigError if it is none.
+    """Read a direction such as `de-en`; ConfigError for any other text.
 
     >>> parse_direction("pt-BR:en")
     Direction(source='pt-BR', target='en')

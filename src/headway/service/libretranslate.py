@@ -127,7 +127,7 @@ async def _alternatives(
 
 
 async def _sources(here: Service, wanted: Wanted) -> list[Detection]:
-    """Return the language of each text: that of the request, or else what it seems to be."""
+    """Return the language of each text: that of the request, or else the detected one."""
     if wanted.source != AUTO:
         return [Detection(100, wanted.source)] * len(wanted.texts)
     codes = here.routes.sources(wanted.target)
@@ -136,7 +136,7 @@ async def _sources(here: Service, wanted: Wanted) -> list[Detection]:
 
 
 def _source(text: str, codes: Sequence[str]) -> Detection:
-    """Return the language that a text seems to be in, among those that can be translated."""
+    """Return the detected language of a text, among those that can be translated."""
     if found := detect(text, codes):
         return found[0]
     return _UNKNOWN if _UNKNOWN.language in codes else Detection(0, codes[0])

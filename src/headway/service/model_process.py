@@ -57,7 +57,7 @@ class ModelProcess:
             )
         )  # fmt: skip
         try:
-            # Shielded: if it were cancelled half-way, Python 3.11 would wait for ever.
+            # Shielded: if it were cancelled half-way, Python 3.11 would wait forever.
             process = await asyncio.shield(starting)
             assert process.stdout is not None
             message = json.loads(await process.stdout.readline() or "{}")

@@ -1,4 +1,4 @@
-"""A limit on the requests of each client in a time, with bounded memory."""
+"""A limit on the requests of each client in a period, with bounded memory."""
 
 import ipaddress
 import re
@@ -25,7 +25,7 @@ class Rate(NamedTuple):
 
 
 def parse_rate(text: str) -> Rate:
-    """Read a rate such as `120/minute`; ConfigError if it is none.
+    """Read a rate such as `120/minute`; ConfigError for any other text.
 
     >>> str(parse_rate("120/minute"))
     '120 per 1 minute'
@@ -33,7 +33,7 @@ def parse_rate(text: str) -> Rate:
     match = _RATE.fullmatch(text.strip())
     if match is None or int(match[1]) < 1:
         raise ConfigError(
-            f"The rate is {text!r}, but must be a number a second, minute, hour or day.",
+            f"The rate is {text!r}, but must be a number per second, minute, hour or day.",
             "Write it as 120/minute.",
         )
     return Rate(int(match[1]), _SECONDS[match[2]])

@@ -132,7 +132,7 @@ def _directions(
         directions.append(direction_of(source, target))
         if directions[-1] is None and not explorer:
             raise ConfigError(
-                f"The languages of {path} are named '{source}' and '{target}', which are no "
+                f"The languages of {path} are named '{source}' and '{target}', which are not known "
                 "languages.",
                 "Name them, such as --languages de-en.",
             )

@@ -1,4 +1,4 @@
-"""The service behind all routes: who may ask, which models translate, and until when."""
+"""The service behind all routes: its clients, its models, and the deadlines of requests."""
 
 import asyncio
 import time
@@ -36,7 +36,7 @@ class Service:
         pivot = settings.pivot and check_pivot(settings.pivot, directions.values())
         self.routes = Routes(directions, pivot)
         self.draining = False
-        """True once the server was told to end: it finishes what it has, and takes no more."""
+        """True once the server is stopped: it finishes its requests, and accepts no more."""
         self._running: list[asyncio.Task[None]] = []
         self._clock: Callable[[], float] = time.monotonic
 
@@ -67,7 +67,7 @@ class Service:
         if self.settings.api_keys is not None and key:
             owner = self.keys.owner(key)
             if owner is None:
-                raise RefusedError(403, "Invalid API key", "Give the key that you were given.")
+                raise RefusedError(403, "Invalid API key", "Check the key.")
             return Client(owner, has_key=True)
         if self.settings.require_key:
             raise RefusedError(
@@ -130,7 +130,7 @@ class Service:
     def check_capacity(self, chains: Iterable[Sequence[str]], characters: int) -> None:
         """Refuse a request while the server ends, a model does not run, or its queue is full."""
         if self.draining:
-            raise UnavailableError(503, "The server ends.", "Ask again.", 1)
+            raise UnavailableError(503, "The server is ending.", "Ask again.", 1)
         for name in {name for chain in chains for name in chain}:
             model = self.models[name]
             if not model.is_ready:

@@ -1,4 +1,4 @@
-"""What `headway serve` can be told about its service."""
+"""The settings of the service that `headway serve` runs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ MEGABYTE = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Limits and habits of a service; the defaults are those of the command."""
+    """Limits and other settings of a service; the defaults are those of the command."""
 
     char_limit: int | None = None
     """Characters of a text; None for as many as `queue` allows."""
@@ -27,14 +27,14 @@ class Settings:
     files: bool = True
     """Translate files, too."""
     rate: Rate | None = None
-    """Texts of one client in a time."""
+    """Texts of one client in a period."""
     api_keys: Path | None = None
     require_key: bool = False
     pivot: str | None = None
     glossary: Path | None = None
     cors: Sequence[str] = ()
-    """Origins of web pages that may ask."""
+    """Origins of web pages that may send requests."""
     hosts: Sequence[str] = ()
-    """Names, besides its address, by which the server is asked."""
+    """Names, besides its address, by which clients reach the server."""
     proxy: str | None = None
-    """Addresses of proxies whose X-Forwarded headers are believed, with commas between."""
+    """Addresses of proxies whose X-Forwarded headers are trusted, separated by commas."""

@@ -1,4 +1,4 @@
-"""Headway's own routes: every text is answered for itself, with all that is known of it."""
+"""Headway's own routes: each text has an answer of its own, with all that is known about it."""
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
@@ -111,7 +111,9 @@ async def _chains(
     count = len(body.texts)
     if body.model is not None:
         if body.source is not None or body.target is not None:
-            raise RefusedError(422, "A model is named, and languages.", "Name one of the two.")
+            raise RefusedError(
+                422, "The request names a model and languages.", "Name only one of the two."
+            )
         if body.model not in here.models:
             raise RefusedError(
                 404, f"There is no model '{body.model[:100]}'.", suggest(body.model, here.models)
@@ -148,7 +150,7 @@ def _check_form(body: TranslateBody) -> None:
             "Leave them out, or the format.",
         )
     if body.format is None and body.keep:
-        raise RefusedError(422, "'keep' is for documents.", "Name their format: text or html.")
+        raise RefusedError(422, "'keep' is only for documents.", "Name their format: text or html.")
 
 
 def _needs_source(body: TranslateBody) -> bool:

@@ -411,7 +411,7 @@ def test_the_number_of_a_task(name: str, value: str, number: int) -> None:
 
 
 def test_no_scheduler_is_told() -> None:
-    with pytest.raises(ConfigError, match="No scheduler tells"):
+    with pytest.raises(ConfigError, match="The number of this task is unknown"):
         task_number({"SGE_TASK_ID": "undefined"})
 
 

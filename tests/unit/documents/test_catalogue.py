@@ -90,7 +90,7 @@ def test_line_ends_of_windows_and_an_old_encoding_stay() -> None:
 
 @pytest.mark.parametrize("text", ["", "Hello.\n", "/etc/passwd", "msgid a\n\n"])
 def test_other_files_are_refused(text: str) -> None:
-    with pytest.raises(DataError, match="no message catalogue"):
+    with pytest.raises(DataError, match="not a message catalogue"):
         translated(text)
 
 

@@ -148,10 +148,10 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;">]>'
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "no archive"),
-        (b"PK\x03\x04 and so on", "no archive"),
+        (b"", "not an archive"),
+        (b"PK\x03\x04 and so on", "not an archive"),
         (document(paragraph(run("x")), declaration=BOMB), "document type"),
-        (document("<w:p>"), "no XML"),
+        (document("<w:p>"), "not XML"),
         (SIMPLE[:40] + bytes([SIMPLE[40] ^ 255]) + SIMPLE[41:], "is no"),
     ],
 )

@@ -1,6 +1,6 @@
-"""A document at work: it asks for translations in rounds, which other sentences share batches with.
+"""A document that is being translated, in rounds whose sentences share batches with others.
 
-`headway.documents.steps` decides what is asked in each round, and writes the document at the end.
+`headway.documents.steps` chooses the wishes of each round, and writes the document at the end.
 """
 
 import threading
@@ -50,7 +50,7 @@ class DocumentWork:
         return sentences_of(requests, text, False if self.demands.at_most is None else None)
 
     def begin(self, steps: Steps[Any]) -> None:
-        """Ask for the first round. Raises DataError for content that is no such document."""
+        """Ask for the first round. Raises DataError for content of another format."""
         self._steps = steps
         try:
             self._advance(lambda: next(steps))

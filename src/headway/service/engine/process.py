@@ -68,7 +68,7 @@ class Engine:
         self._threads = [threading.Thread(target=worker.run) for worker in self.workers]
 
     def run(self, messages: Iterator[str]) -> None:
-        """Answer messages until they end, and then the texts that are still at work."""
+        """Answer messages until they end, and then the texts that are still being translated."""
         for thread in self._threads:
             thread.start()
         try:
@@ -198,7 +198,9 @@ def main() -> None:
     arguments = _arguments()
     ignore_stop_requests()  # Ctrl-C reaches the whole group; the web process ends this one
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what libraries print is no message
+    os.dup2(
+        sys.stderr.fileno(), sys.stdout.fileno()
+    )  # output of libraries must not mix with messages
     try:
         translator = TextTranslator.load(
             arguments.model, arguments.device, trust_code=arguments.trust_code
