@@ -69,6 +69,8 @@ def test_user_and_port_are_those_of_the_image(objects: dict[str, dict[str, Any]]
         assert pod["securityContext"]["runAsUser"] == user != 0
         for container in pod["containers"]:
             assert container["securityContext"]["readOnlyRootFilesystem"]
+            threads = {entry["name"]: entry["value"] for entry in container["env"]}
+            assert threads["OMP_NUM_THREADS"] == container["resources"]["limits"]["cpu"]
             mounted = {mount["mountPath"] for mount in container["volumeMounts"]}
             assert {"/cache", "/tmp", "/models"} <= mounted
     ports = objects["Deployment"]["spec"]["template"]["spec"]["containers"][0]["ports"]

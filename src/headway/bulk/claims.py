@@ -16,6 +16,7 @@ from pathlib import Path
 
 from headway.errors import RunError
 from headway.runtime.atomic_files import PARTIAL, replace, writing
+from headway.runtime.processes import has_ended
 
 _TOUCHES = 4
 """A worker touches its claim this many times within a lease."""
@@ -39,9 +40,9 @@ def claim(folder: Path, shard: int, lease: float) -> bool:
 def _claim(path: Path, lease: float) -> bool:
     if _create(path):
         return True
-    if not is_expired(path, lease):
-        return False
     old = _content(path)
+    if not (_has_no_owner(old) or is_expired(path, lease)):
+        return False
     aside = path.with_name(f"{path.name}-{secrets.token_hex(8)}{PARTIAL}")
     try:
         replace(path, aside)  # of several workers, one succeeds
@@ -54,6 +55,15 @@ def _claim(path: Path, lease: float) -> bool:
         return False
     aside.unlink(missing_ok=True)
     return _create(path)
+
+
+def _has_no_owner(content: bytes | None) -> bool:
+    """Return True if the worker of a claim was on this machine, and its process has ended."""
+    try:
+        owner = json.loads(content or b"")
+        return owner["host"] == socket.gethostname() and has_ended(owner["pid"])
+    except (ValueError, TypeError, KeyError):  # it is being written, or was in a full folder
+        return False
 
 
 def is_expired(path: Path, lease: float) -> bool:

@@ -1,4 +1,8 @@
-"""Parts: the translation of a shard on disk, with a manifest that describes it."""
+"""Parts: the translation of a shard on disk, with a manifest that describes it.
+
+The name of a part has its digest. So two workers on one shard, whose texts differ because their
+machines do, never write to one file, and a manifest always describes the part that it names.
+"""
 
 import hashlib
 import json
@@ -30,9 +34,12 @@ class Manifest:
     host: str
 
 
-def part_path(folder: Path, plan: Plan, shard: int) -> Path:
-    """Return the path of the part of a shard."""
-    return folder / "parts" / plan.name(shard)
+_DIGITS = 16  # of a digest, in a name
+
+
+def part_path(folder: Path, plan: Plan, shard: int, sha256: str) -> Path:
+    """Return the path of a part of a shard with this digest."""
+    return folder / "parts" / f"{shard:06d}-{sha256[:_DIGITS]}{plan.ending}"
 
 
 def manifest_path(folder: Path, shard: int) -> Path:
@@ -40,9 +47,9 @@ def manifest_path(folder: Path, shard: int) -> Path:
     return folder / "parts" / f"{shard:06d}.json"
 
 
-def failures_path(folder: Path, shard: int) -> Path:
-    """Return the path of the failures of a shard; there is no file if it has none."""
-    return folder / "failures" / f"{shard:06d}.jsonl"
+def failures_path(folder: Path, shard: int, sha256: str) -> Path:
+    """Return the path of the failures of a part; there is no file if it has none."""
+    return folder / "failures" / f"{shard:06d}-{sha256[:_DIGITS]}.jsonl"
 
 
 def is_done(folder: Path, shard: int) -> bool:
@@ -61,28 +68,27 @@ def read_manifest(folder: Path, shard: int) -> Manifest | None:
 def write_part(
     folder: Path, plan: Plan, shard: int, rows: Sequence[Row], *, seconds: float, host: str
 ) -> Manifest:
-    """Write the part of a shard, then its failures, then its manifest.
+    """Write the part of a shard, then its failures, then its manifest, which makes it count.
 
-    If another worker has already written the part, that one stays. RunError if the folder is full
-    or cannot be written.
+    If another worker was first, its part counts. RunError if the folder is full or cannot be
+    written.
     """
     try:
         content = written(plan, shard, rows)
-        if not (path := part_path(folder, plan, shard)).exists():
-            write_atomically(path, content)
+        sha256 = hashlib.sha256(content).hexdigest()
+        write_atomically(part_path(folder, plan, shard, sha256), content)
         failed = [
             {"line": plan.shards[shard].first_line + index, "reason": row.failure}
             for index, row in enumerate(rows, 1)
             if row.failure
         ]
-        failures_path(folder, shard).unlink(missing_ok=True)  # of a worker that was killed
         if failed:
             lines = "".join(to_json(failure) + "\n" for failure in failed)
-            write_atomically(failures_path(folder, shard), lines.encode())
+            write_atomically(failures_path(folder, shard, sha256), lines.encode())
         manifest = Manifest(
             lines=len(rows),
             size=len(content),
-            sha256=hashlib.sha256(content).hexdigest(),
+            sha256=sha256,
             seconds=round(seconds, 3),
             failures=len(failed),
             host=host,

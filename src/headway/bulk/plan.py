@@ -85,10 +85,10 @@ class Plan:
         """Return the number of all lines."""
         return sum(shard.lines for shard in self.shards)
 
-    def name(self, shard: int) -> str:
-        """Return the name of the part of a shard."""
-        endings = {"text": ".txt", "jsonl": ".jsonl", "parquet": ".parquet"}
-        return f"{shard:06d}{endings[self.form]}"
+    @property
+    def ending(self) -> str:
+        """Return the ending of the names of parts, and of the merged file."""
+        return {"text": ".txt", "jsonl": ".jsonl", "parquet": ".parquet"}[self.form]
 
 
 def write_plan(folder: Path, plan: Plan) -> bool:

@@ -1,5 +1,6 @@
 """Make the plan of a bulk translation."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -7,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import headway
 from headway.bulk.inputs import inputs_of, parquet_file, shards_of_input
 from headway.bulk.plan import Input, Plan
+from headway.data.compression import compression
 from headway.decoding.build_engine import computed_by
 from headway.decoding.glossary import Glossary
 from headway.decoding.options import changed_options
@@ -17,6 +19,9 @@ from headway.saved_bundle import find_bundle, read_bundle
 
 if TYPE_CHECKING:
     from headway.decoding.build_engine import PrecisionName
+
+_MANY = 50
+"""Shards of a compressed input, each of which reads half of the file on average."""
 
 
 def make_plan(
@@ -71,6 +76,19 @@ def make_plan(
         glossary=terms,
         headway=headway.__version__,
         **same,
+    )
+
+
+def slow_to_read(plan: Plan) -> str:
+    """Return the path of a compressed input with so many shards that reading costs much, or ""."""
+    counts = Counter(shard.input for shard in plan.shards)
+    return next(
+        (
+            entry.path
+            for number, entry in enumerate(plan.inputs)
+            if compression(entry.path) and counts[number] > _MANY
+        ),
+        "",
     )
 
 

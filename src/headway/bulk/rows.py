@@ -42,7 +42,7 @@ def read_rows(plan: Plan, number: int) -> list[Row]:
         row = Row(line)
         try:
             text = decode_line(line, path=path, number=index)
-            row.text = _field(text, plan) if plan.form == "jsonl" else text
+            row.text = text if plan.form == "text" or not text.strip() else _field(text, plan)
         except HeadwayError as error:
             row.failure = error.message
         rows.append(row)
@@ -98,12 +98,12 @@ def _line(row: Row, plan: Plan) -> bytes:
 
 
 def _json_line(row: Row, plan: Plan) -> bytes:
-    """Return the line with one more field; the others stay as they are written.
+    """Return the line with one more field; the others stay as they are written. Blank stays blank.
 
     A line without a field for the text is left as it is if it is an object, else empty.
     """
     line = row.raw.rstrip()
-    if row.failure and not _takes(line, plan):
+    if not line or (row.failure and not _takes(line, plan)):
         return b""
     field = json.dumps({plan.into: row.translation}, ensure_ascii=False).encode()
     before = line[:-1].rstrip()

@@ -7,7 +7,7 @@ from typing import IO
 
 from headway.bulk.claims import claim_path
 from headway.bulk.inputs import parquet_file
-from headway.bulk.parts import digest_of, failures_path, manifest_path, part_path, read_manifest
+from headway.bulk.parts import digest_of, manifest_path, part_path, read_manifest
 from headway.bulk.plan import Plan
 from headway.counted import counted
 from headway.data.compression import compressing, compression, plain_name
@@ -59,48 +59,38 @@ def status(folder: Path, plan: Plan) -> Status:
     )
 
 
-def problems(folder: Path, plan: Plan) -> Iterator[str]:
-    """Yield each part that is missing, damaged or of another length than its shard."""
+def problems(folder: Path, plan: Plan) -> Iterator[tuple[int, str]]:
+    """Yield the number of each shard whose part is missing, damaged or too short, and the fault."""
     for number, shard in enumerate(plan.shards):
-        manifest, part = read_manifest(folder, number), part_path(folder, plan, number)
+        manifest = read_manifest(folder, number)
         if manifest is None:
             damaged = manifest_path(folder, number).exists()
-            yield f"Shard {number} " + ("has a damaged manifest." if damaged else "is not done.")
-        elif manifest.lines != shard.lines:
-            yield (
-                f"Shard {number} has {counted(shard.lines, 'line')}, but its part has "
-                f"{manifest.lines:,}."
-            )
+            yield number, "has a damaged manifest" if damaged else "is not done"
+            continue
+        part = part_path(folder, plan, number, manifest.sha256)
+        if manifest.lines != shard.lines:
+            lines = counted(shard.lines, "line")
+            yield number, f"has {lines}, but its part has {manifest.lines:,}"
         elif not part.exists():
-            yield f"The part of shard {number} is missing."
+            yield number, "has lost its part"
         elif digest_of(part) != manifest.sha256:
-            yield f"The part of shard {number} is not the one that its manifest describes."
+            yield number, "has a damaged part"
 
 
 def reopen(folder: Path, plan: Plan) -> list[int]:
-    """Remove the parts that are damaged, so that workers translate their shards again.
+    """Remove the manifests of damaged parts, so that workers translate their shards again.
 
     Returns the numbers of these shards.
     """
-    again = []
-    for number, shard in enumerate(plan.shards):
-        manifest, part = read_manifest(folder, number), part_path(folder, plan, number)
-        whole = (
-            manifest is not None
-            and manifest.lines == shard.lines
-            and part.exists()
-            and digest_of(part) == manifest.sha256
-        )
-        if not whole and (manifest_path(folder, number).exists() or part.exists()):
-            for path in (manifest_path(folder, number), part, failures_path(folder, number)):
-                path.unlink(missing_ok=True)
-            again.append(number)
+    again = [n for n, _ in problems(folder, plan) if manifest_path(folder, n).exists()]
+    for number in again:
+        manifest_path(folder, number).unlink()
     return again
 
 
 def check(folder: Path, plan: Plan) -> None:
     """Raise RunError if a part is missing or damaged."""
-    found = list(problems(folder, plan))
+    found = [f"Shard {number} {fault}." for number, fault in problems(folder, plan)]
     if found:
         more = f" And {len(found) - _NAMED:,} more." if len(found) > _NAMED else ""
         raise RunError(
@@ -140,6 +130,13 @@ def merge(folder: Path, plan: Plan, out: Path, *, allow_failures: bool = False) 
         fresh.unlink(missing_ok=True)
 
 
+def _part(folder: Path, plan: Plan, number: int) -> Path:
+    """Return the path of the part that the manifest of a shard, which is done, names."""
+    manifest = read_manifest(folder, number)
+    assert manifest is not None
+    return part_path(folder, plan, number, manifest.sha256)
+
+
 def _check_name(plan: Plan, out: Path) -> None:
     is_parquet = plain_name(out).endswith(".parquet")
     if is_parquet != (plan.form == "parquet") or (is_parquet and compression(out)):
@@ -153,7 +150,7 @@ def _check_name(plan: Plan, out: Path) -> None:
 def _merge_lines(folder: Path, plan: Plan, file: IO[bytes], out: Path) -> None:
     compressed = compressing(file, out)
     for number in range(len(plan.shards)):
-        with open(part_path(folder, plan, number), "rb") as part:
+        with open(_part(folder, plan, number), "rb") as part:
             while block := part.read(_BLOCK):
                 (compressed or file).write(block)
     if compressed is not None:
@@ -165,7 +162,7 @@ def _merge_tables(folder: Path, plan: Plan, file: IO[bytes]) -> None:
 
     writer = None
     for number in range(len(plan.shards)):
-        part = parquet_file(part_path(folder, plan, number))
+        part = parquet_file(_part(folder, plan, number))
         if writer is None:
             writer = parquet.ParquetWriter(file, part.schema_arrow, compression="zstd")
         if not part.schema_arrow.equals(writer.schema):

@@ -17,6 +17,7 @@ from headway.bulk.rows import Row, read_rows
 from headway.decoding.glossary import Glossary
 from headway.decoding.translator import TextTranslator
 from headway.errors import BundleError, ConfigError, HeadwayError
+from headway.runtime.memory import is_out_of_memory
 from headway.saved_bundle import read_bundle
 
 if TYPE_CHECKING:
@@ -129,7 +130,9 @@ def translate_rows(
         ]
         try:
             _translate_together(translator, plan, group)
-        except (HeadwayError, MemoryError):
+        except Exception as error:
+            if not _may_be_of_a_line(error):
+                raise
             for numbered in group:
                 _translate_alone(translator, plan, numbered)
 
@@ -162,10 +165,15 @@ def _translate_alone(translator: TextTranslator, plan: Plan, numbered: tuple[int
     row = numbered[1]
     try:
         _translate_together(translator, plan, [numbered])
-    except HeadwayError as error:
-        row.failure = error.message
-    except MemoryError:
-        row.failure = "There is not enough memory for this line."
+    except Exception as error:
+        if not _may_be_of_a_line(error):
+            raise
+        is_known = isinstance(error, HeadwayError)
+        row.failure = error.message if is_known else "There is not enough memory for this line."
+
+
+def _may_be_of_a_line(error: Exception) -> bool:
+    return isinstance(error, HeadwayError) or is_out_of_memory(error)
 
 
 def _runs(numbers: Sequence[int], plan: Plan) -> Iterator[tuple[int, int]]:

@@ -208,8 +208,14 @@ def run(
     planned = _plan(out, ctx.params)
     status = _work(out, None, lease, None, trust_code=trust_code, quiet=quiet)
     if status == 3:
+        if not quiet:
+            print(
+                "Note: other workers have the shards that are left. Run it again when they are "
+                "done.",
+                file=sys.stderr,
+            )
         raise typer.Exit(status)
-    place = out / f"translation{Path(planned.name(0)).suffix}"
+    place = out / f"translation{planned.ending}"
     whole.merge(out, planned, place, allow_failures=allow_failures)
     if not quiet:
         print(f"{planned.lines:,} lines in {place}", file=sys.stderr)
@@ -217,7 +223,7 @@ def run(
 
 def _plan(folder: Path, chosen: dict[str, Any]) -> "Plan":
     from headway.bulk.plan import write_plan
-    from headway.bulk.planning import make_plan
+    from headway.bulk.planning import make_plan, slow_to_read
 
     remark_on_weights(chosen["model"], chosen["quiet"])
     names = (
@@ -246,6 +252,12 @@ def _plan(folder: Path, chosen: dict[str, Any]) -> "Plan":
             f"{planned.precision}.",
             file=sys.stderr,
         )
+        if slow := slow_to_read(planned):
+            print(
+                f"Note: {slow} is compressed and is read from its beginning for each of its many "
+                "shards. Unpack it, or divide it into several files.",
+                file=sys.stderr,
+            )
     return planned
 
 

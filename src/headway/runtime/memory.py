@@ -20,10 +20,24 @@ from headway.runtime.processes import trim_heap
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 _LARGEST_MMAP_THRESHOLD = 32 * 2**20
 _STEPS_BETWEEN_HOLES = 20
+# Messages of PyTorch and its back ends; only CUDA has an exception of its own.
+_SIGNS = (
+    "DefaultCPUAllocator: can't allocate memory",
+    "DefaultCPUAllocator: not enough memory",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "MPS backend out of memory",
+)
 _KERNELS = 128
 _DESCRIPTIONS = 64
 # From here on NumPy asks for huge pages: one written number would take two megabytes.
 _HUGE = 4 * 2**20
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Return True if an error of PyTorch, or of our kernels, means that memory did not suffice."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _SIGNS)
 
 
 def prepare_process() -> None:

@@ -55,6 +55,19 @@ def forking() -> Iterator[None]:
         yield
 
 
+def has_ended(process: int) -> bool:
+    """Return True if there is no process of this number on this machine; False where unknown."""
+    if sys.platform == "win32":  # where this call would end the process
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def cores() -> int:
     """Return the number of processes that can compute at once, each with one of our threads."""
     return min(torch.get_num_threads(), num_cores() if may_fork() else 1)

@@ -13,23 +13,9 @@ from torch import Tensor
 
 from headway.data.batching import Batch
 from headway.errors import TrainingError
+from headway.runtime.memory import is_out_of_memory
 from headway.training.cuda_graphs import OUT_OF_MEMORY
 from headway.training.update import StepResult, TrainingStep
-
-# Messages of PyTorch and its back ends; only CUDA has an exception of its own.
-_SIGNS = (
-    "DefaultCPUAllocator: can't allocate memory",
-    "DefaultCPUAllocator: not enough memory",
-    "CUBLAS_STATUS_ALLOC_FAILED",
-    "MPS backend out of memory",
-)
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Return True if an error of PyTorch, or of our kernels, means that memory did not suffice."""
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _SIGNS)
 
 
 def update_within_memory(step: TrainingStep, number: int, batches: Sequence[Batch]) -> StepResult:

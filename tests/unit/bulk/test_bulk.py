@@ -1,13 +1,18 @@
 """What a bulk translation promises: the text of `headway translate`, whole, whatever happens."""
 
 import gzip
+import hashlib
 import json
 import lzma
 import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.bulk.conftest import TRAPS, MakePlan, ready
@@ -17,6 +22,7 @@ from headway.bulk import claims, parts, rows, whole, work
 from headway.bulk.claims import claim, claim_path, is_expired
 from headway.bulk.inputs import inputs_of, shards_of_input
 from headway.bulk.plan import read_plan
+from headway.bulk.planning import slow_to_read
 from headway.bulk.work import Outcome, load_worker, task_number
 from headway.decoding.translator import TextTranslator
 from headway.errors import BundleError, ConfigError, DataError, HeadwayError, RunError
@@ -78,6 +84,13 @@ def test_compressed_inputs_and_results(
     assert unpack(finished(tmp_path / "job", tmp_path / f"out.txt{ending}")) == expected
 
 
+def test_a_compressed_input_of_many_shards_is_noted(tmp_path: Path, planned: MakePlan) -> None:
+    path = tmp_path / "long.txt.gz"
+    path.write_bytes(gzip.compress(b"a\n" * 51))
+    assert slow_to_read(planned(tmp_path / "one", path, shard_lines=1)) == str(path)
+    assert slow_to_read(planned(tmp_path / "two", path, shard_lines=2)) == ""
+
+
 def test_several_inputs_are_merged_in_order_and_a_mark_at_the_beginning_is_no_text(
     tmp_path: Path, planned: MakePlan, expected: bytes
 ) -> None:
@@ -119,7 +132,7 @@ def test_lines_that_cannot_be_translated_are_told_and_keep_their_places(
     path, folder, out = tmp_path / "rows.jsonl", tmp_path / "job", tmp_path / "out.jsonl"
     path.write_bytes(
         b'{"t": "the cat"}\nno object\n{"t": null}\n{"u": 1}\n{"t": 5}\n\xff\n{"t": "a dog"}'
-        b'\n{"t": "\\ud800"}'
+        b'\n{"t": "\\ud800"}\n  \n\n{"t": "ran far"}'
     )
     plan = planned(folder, path, column="t", shard_lines=3)
     assert ready(folder).work(lease=60, until=never) is Outcome.FAILURES
@@ -135,8 +148,8 @@ def test_lines_that_cannot_be_translated_are_told_and_keep_their_places(
     assert not out.exists()
     whole.merge(folder, plan, out, allow_failures=True)
     lines = out.read_bytes().removesuffix(b"\n").split(b"\n")
-    assert len(lines) == 8
-    assert lines[1] == lines[5] == b""
+    assert len(lines) == 11
+    assert lines[1] == lines[5] == lines[8] == lines[9] == b""
     assert json.loads(lines[2]) == {"t": None, "translation": None}
     assert json.loads(lines[3]) == {"u": 1, "translation": None}
     assert json.loads(lines[6])["translation"] is not None
@@ -157,14 +170,23 @@ def test_a_line_with_invalid_bytes_is_empty_and_the_others_are_translated(
     assert (tmp_path / "out.txt").read_bytes().split(b"\n") == right
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(), DataError("It cannot be translated."), torch.OutOfMemoryError("CUDA"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 5 bytes."),
+    ],
+    ids=["memory", "data", "GPU", "PyTorch"],
+)  # fmt: skip
 def test_a_text_that_stops_the_group_is_tried_alone(
-    text: Path, tmp_path: Path, planned: MakePlan, expected: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    text: Path, tmp_path: Path, planned: MakePlan, expected: bytes,
+    monkeypatch: pytest.MonkeyPatch, error: Exception,
+) -> None:  # fmt: skip
     translate = TextTranslator.translate
 
     def failing(self: TextTranslator, texts: list[str], **named: Any) -> Any:
         if TRAPS[3] in texts:
-            raise MemoryError
+            raise error
         return translate(self, texts, **named)
 
     monkeypatch.setattr(TextTranslator, "translate", failing)
@@ -216,26 +238,41 @@ def test_a_worker_killed_at_any_moment_costs_no_line(
         (folder / "parts" / ".000001.txt-12345678.partial").write_bytes(b"half a li")
     if moment == "part":
         work.translate_rows(worker.translator, plan, read, plan.shards[1].first_line)
-        parts.part_path(folder, plan, 1).write_bytes(rows.written(plan, 1, read))
+        content = rows.written(plan, 1, read)
+        digest = hashlib.sha256(content).hexdigest()
+        parts.part_path(folder, plan, 1, digest).write_bytes(content)
     if moment == "failures":
-        parts.failures_path(folder, 1).write_text('{"line": 1, "reason": "killed"}\n')
+        parts.failures_path(folder, 1, "f" * 64).write_text('{"line": 1, "reason": "killed"}\n')
     if moment == "merge":
         (tmp_path / ".out.txt-12345678.partial").write_bytes(b"half")
-    assert worker.work(lease=60, until=never) is Outcome.OTHERS_AT_WORK  # the claim is young
+    # The claim is young, and its process lives.
+    assert worker.work(lease=60, until=never) is Outcome.OTHERS_AT_WORK
     _make_old(claim_path(folder, 1))
     assert finished(folder, out) == expected
 
 
-def test_two_workers_on_one_shard_write_one_part(
+def test_of_two_workers_on_one_shard_the_part_of_the_first_counts(
     text: Path, tmp_path: Path, planned: MakePlan, expected: bytes
 ) -> None:
     folder = tmp_path / "job"
     planned(folder, text)
     first, second = ready(folder), ready(folder)
     first.translate(2)
-    before = parts.part_path(folder, first.plan, 2).stat()
+    before = parts.read_manifest(folder, 2)
     second.translate(2)
-    assert parts.part_path(folder, first.plan, 2).stat() == before
+    assert parts.read_manifest(folder, 2) == before
+    assert finished(folder, tmp_path / "out.txt") == expected
+
+
+def test_a_worker_with_other_texts_that_was_killed_before_its_manifest_leaves_nothing_that_counts(
+    text: Path, tmp_path: Path, planned: MakePlan, expected: bytes
+) -> None:
+    folder = tmp_path / "job"
+    plan = planned(folder, text)
+    other = b"of another processor\n" * 4
+    digest = hashlib.sha256(other).hexdigest()
+    parts.part_path(folder, plan, 1, digest).write_bytes(other)
+    parts.failures_path(folder, 1, digest).write_text('{"line": 5, "reason": "memory"}\n')
     assert finished(folder, tmp_path / "out.txt") == expected
 
 
@@ -253,6 +290,18 @@ def test_a_claim_has_one_owner_until_its_lease_ends(tmp_path: Path) -> None:
     assert claim(tmp_path, 7, lease=60)
     assert not claim(tmp_path, 7, lease=60)
     assert len(list((tmp_path / "claims").iterdir())) == 1
+
+
+def test_the_claim_of_a_process_of_this_machine_that_has_ended_is_free(tmp_path: Path) -> None:
+    (tmp_path / "claims").mkdir()
+    done = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    path = claim_path(tmp_path, 0)
+    owner = {"host": socket.gethostname(), "pid": int(done.stdout), "nonce": "0"}
+    path.write_text(json.dumps(owner | {"host": "another"}))
+    assert not claim(tmp_path, 0, lease=60)
+    path.write_text(json.dumps(owner))
+    assert claim(tmp_path, 0, lease=60) == (sys.platform != "win32")
 
 
 def test_a_claim_made_between_the_look_and_the_takeover_stays(
@@ -326,10 +375,10 @@ def test_a_damaged_part_is_found_and_done_again(
     folder, out = tmp_path / "job", tmp_path / "out.txt"
     plan = planned(folder, text)
     assert finished(folder, out) == expected
-    part = parts.part_path(folder, plan, 1)
+    (part,) = (folder / "parts").glob("000001-*.txt")
     part.write_bytes(part.read_bytes()[:-2] + b"~\n")
     out.unlink()
-    with pytest.raises(RunError, match="part of shard 1 is not the one"):
+    with pytest.raises(RunError, match="Shard 1 has a damaged part"):
         whole.merge(folder, plan, out)
     assert not out.exists()
     assert whole.reopen(folder, plan) == [1]

@@ -10,10 +10,11 @@ from headway.data.batching import Batch, collate
 from headway.data.encoded import EncodedPair
 from headway.errors import NotFiniteError, TrainingError
 from headway.model.transformer import Transformer
+from headway.runtime.memory import is_out_of_memory
 from headway.training import objective as objective_module
 from headway.training.distributed import World
 from headway.training.loss import LossSums
-from headway.training.micro_batches import is_out_of_memory, update_within_memory
+from headway.training.micro_batches import update_within_memory
 from headway.training.objective import Objective, batch_loss
 from headway.training.optimizer import build_optimizer
 from headway.training.schedule import Schedule
