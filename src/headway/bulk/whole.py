@@ -143,7 +143,7 @@ def _check_name(plan: Plan, out: Path) -> None:
         form = "a Parquet file" if plan.form == "parquet" else f"lines of {plan.form}"
         raise ConfigError(
             f"The result is {form}, but {out.name} has the ending of another form.",
-            f"Name a file with the ending {Path(plan.name(0)).suffix}.",
+            f"Name a file with the ending {plan.ending}.",
         )
 
 

@@ -222,6 +222,15 @@ def test_columns_of_parquet_are_carried_over(
     assert merged.column("translation").to_pylist() == right
 
 
+def test_a_result_of_another_form_than_its_name_is_refused(
+    text: Path, tmp_path: Path, planned: MakePlan
+) -> None:
+    plan = planned(tmp_path / "job", text)
+    assert ready(tmp_path / "job").work(lease=60, until=never) is Outcome.DONE
+    with pytest.raises(ConfigError, match=r"\.txt"):
+        whole.merge(tmp_path / "job", plan, tmp_path / "out.parquet")
+
+
 # What processes that are killed leave behind.
 
 
