@@ -73,9 +73,7 @@ def check(here: Service, fields: Fields) -> Wanted:
 def check_pair(here: Service, source: str, target: str) -> None:
     """Refuse two languages without a model between them, and a target that none has."""
     if source == AUTO and here.routes.sources(target) == [target]:
-        raise RefusedError(
-            400, f"{name_of(target)} ({target}) is not available as a target language"
-        )
+        raise no_target(target)
     if source != AUTO and here.routes.models(source, target) is None:
         raise no_pair(source, target)
 
@@ -86,6 +84,11 @@ def known_code(here: Service, given: str) -> str:
     if code not in here.routes.codes:
         raise RefusedError(400, f"{given[:100]} is not supported")
     return code
+
+
+def no_target(target: str) -> RefusedError:
+    """Return LibreTranslate's error for a language that no model translates into."""
+    return RefusedError(400, f"{name_of(target)} ({target}) is not available as a target language")
 
 
 def no_pair(source: str, target: str) -> RefusedError:

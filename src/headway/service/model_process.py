@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+import logging
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,8 @@ from typing import Any
 
 from headway.errors import BundleError, HeadwayError
 from headway.json_text import to_json
+
+_log = logging.getLogger("headway.service")
 
 Item = dict[str, Any]
 """The answer for one text: `translation` with `pieces`, or `error`."""
@@ -151,9 +154,14 @@ class ModelProcess:
     async def _read(self) -> None:
         """Hand on the answers until the process ends; then fail what it did not answer."""
         assert self.process.stdout is not None
-        with suppress(ConnectionError):
+        try:
             async for line in self.process.stdout:
                 self._receive(json.loads(line))
+        except ConnectionError:
+            pass
+        except Exception as error:  # of an answer that is no message
+            _log.warning("The process that translates is ended", exc_info=error)
+            self.kill()
         await self.process.wait()
         error = ProcessEndedError("The process that translates has ended.", "Ask again.")
         waiting = [*(job.done for job in self._jobs.values()), *self._measures.values()]

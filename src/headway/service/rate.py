@@ -67,8 +67,10 @@ class RateLimit:
 def client_of(address: str) -> str:
     """Return what counts as one client: an address, or the network of 64 bits of an IPv6 address.
 
-    >>> client_of("192.0.2.7"), client_of("2001:db8::1:2")
-    ('192.0.2.7', '2001:db8::/64')
+    An IPv4 address within IPv6, as a server on `::` sees it, counts as the IPv4 address.
+
+    >>> client_of("192.0.2.7"), client_of("2001:db8::1:2"), client_of("::ffff:192.0.2.7")
+    ('192.0.2.7', '2001:db8::/64', '192.0.2.7')
     """
     try:
         parsed = ipaddress.ip_address(address)
@@ -76,4 +78,6 @@ def client_of(address: str) -> str:
         return address
     if parsed.version == 4:
         return address
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
     return str(ipaddress.ip_network((parsed, 64), strict=False))

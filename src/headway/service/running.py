@@ -37,13 +37,16 @@ def serve(
     port: 0 takes a free one. explorer: also show the explorer, at all addresses that the service
     does not have. languages: of each bundle in order, such as `de-en`; by default those that the
     bundle names. Raises MissingExtraError without FastAPI, ServingError if the server cannot listen
-    at that address, and the error of a bundle that cannot be loaded.
+    at that address, ConfigError for limits that the explorer would not keep, and the error of a
+    bundle that cannot be loaded.
     """
     uvicorn = _library()
     from headway.service.app import create_app
     from headway.service.service import Service
 
     settings = settings or Settings()
+    if explorer:
+        _check_limits(settings)
     allow_many_open_files()
     with _listen(host, port) as listener:
         explorer_app = _explorer(paths, device, host, settings, trust_code) if explorer else None
@@ -102,6 +105,16 @@ def _library() -> Any:
     except ImportError as error:
         raise MissingExtraError.of("serve", f"The server needs {error.name}.") from error
     return uvicorn
+
+
+def _check_limits(settings: Settings) -> None:
+    """Refuse limits on clients next to the explorer, which translates for everyone."""
+    for option, given in (("--require-key", settings.require_key), ("--rate", settings.rate)):
+        if given:
+            raise ConfigError(
+                f"{option} is given, but the explorer translates without keys and limits.",
+                "Leave the explorer out with --no-explorer.",
+            )
 
 
 def _explorer(

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from headway.errors import HeadwayError
+from headway.errors import HeadwayError, ServingError
 from headway.hub import hub_address
 from headway.saved_bundle import find_bundle
 from headway.service.backlog import Backlog
@@ -20,6 +20,7 @@ _log = logging.getLogger("headway.service")
 
 _SECONDS_BETWEEN_LOOKS = 2.0  # at the bundle
 _SECONDS_BEFORE_START = 1.0  # of a process in place of one that ended
+_SECONDS_BEFORE_RETRY = 10.0  # of a changed bundle that could not be loaded
 _SECONDS_OF_START = 5.0  # about
 _RECENT = 10.0  # seconds for which a translation shows that the process works
 
@@ -73,12 +74,15 @@ class ServedModel:
         while True:
             stamp = _stamp(self.path)
             await self._start()
+            retry = time.monotonic() + _SECONDS_BEFORE_RETRY
             while self.is_ready and (stamp is None or _stamp(self.path) in (stamp, None)):
+                if self.failure is not None and time.monotonic() > retry:
+                    break  # perhaps not all files of the bundle were there
                 assert self._process is not None
                 await asyncio.wait([self._process.ended], timeout=_SECONDS_BETWEEN_LOOKS)
-            if self.is_ready:
+            if self.is_ready and self.failure is None:
                 _log.info("%s has changed, and is loaded anew", self.path)
-            else:
+            elif not self.is_ready:
                 if self.failure is None:
                     _log.warning("The process of %s has ended, and is started again", self.name)
                 await asyncio.sleep(_SECONDS_BEFORE_START)
@@ -90,7 +94,13 @@ class ServedModel:
         except HeadwayError as error:
             self.failure = error
             _log.warning("%s cannot be loaded: %s", self.path, error)
-            # An old process goes on; another try comes with the next change of the bundle.
+            return  # an old process goes on until another try
+        except Exception as error:  # of the system, or of an answer that is no JSON
+            self.failure = ServingError(
+                f"The process of {self.name} cannot be started ({error}).",
+                "The log of the server says more.",
+            )
+            _log.warning("The process of %s cannot be started", self.name, exc_info=error)
             return
         finally:
             self.tried.set()

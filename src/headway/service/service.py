@@ -20,6 +20,7 @@ from headway.serving.failures import RefusedError
 
 Answer = TypeVar("Answer")
 
+_OF_BOTH = ("form", "file", "keep", "split_sentences")  # what a pivot's first model is asked, too
 _GONE = 499  # as nginx counts requests whose client has gone
 
 
@@ -106,8 +107,9 @@ class Service:
     ) -> list[Item]:
         """Return an answer for each text, by one model or two, one after the other.
 
-        The wish (except a form), the prefixes and `each` are for the last one. Raises
-        UnavailableError if the queue of a model is full, or its process does not run.
+        Both have the form of the wish, the texts that stay, and the division into sentences. The
+        rest of the wish, the prefixes and `each` are for the last one. Raises UnavailableError if
+        the queue of a model is full, or its process does not run.
         """
         models = [self.models[name] for name in chain]
         self.check_capacity([chain], sum(map(len, texts)))
@@ -115,8 +117,8 @@ class Service:
         if len(models) == 1:
             return await models[0].translate(texts, wish, line, prefixes=prefixes, each=each)
         first, second = models
-        form = {name: wish[name] for name in ("form", "file") if name in wish}
-        items = await first.translate(texts, form, line)
+        shared = {name: wish[name] for name in _OF_BOTH if name in wish}
+        items = await first.translate(texts, shared, line)
         places = [place for place, item in enumerate(items) if "error" not in item]
         between = [items[place]["translation"]["text"] for place in places]
         chosen = prefixes and [prefixes[place] for place in places]

@@ -12,7 +12,7 @@ from headway.errors import suggest
 from headway.service.detection import Detection, detect, has_words, text_of_html
 from headway.service.keys import Client
 from headway.service.languages import code_of
-from headway.service.libretranslate import AUTO, no_pair
+from headway.service.libretranslate import AUTO, no_pair, no_target
 from headway.service.model_process import Item
 from headway.service.schemas import TranslateBody
 from headway.service.service import Here, Service, too_large
@@ -125,8 +125,8 @@ async def _chains(
     if source != AUTO:
         return [_chain(here, source, target)] * count, None
     codes = here.routes.sources(target)
-    if not codes:
-        raise no_pair(source, target)
+    if codes in ([], [target]):
+        raise no_target(target)
     shown = text_of_html if body.format == "html" else str
     found = await run_in_threadpool(lambda: [detect(shown(text), codes) for text in body.texts])
     detections = [languages[0] if languages else Detection(0, codes[0]) for languages in found]

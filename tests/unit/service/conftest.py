@@ -103,6 +103,7 @@ class Served:
     def __init__(self, directions: Sequence[str], settings: Settings, path: Path) -> None:
         self.started: list[Reverser] = []
         self.fails = False
+        self.fault: Exception | None = None
         self.path = path
         models = [
             ServedModel(
@@ -117,6 +118,8 @@ class Served:
     async def start(self, arguments: Sequence[str]) -> Any:
         if self.fails:
             raise BundleError("It is damaged.", "Write it again.")
+        if self.fault is not None:
+            raise self.fault
         self.started.append(Reverser(arguments))
         return self.started[-1]
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.errors import ConfigError
-from headway.service.rate import Rate, RateLimit, parse_rate
+from headway.service.rate import Rate, RateLimit, client_of, parse_rate
 
 COSTS = st.lists(st.tuples(st.integers(1, 9), st.floats(0, 30)), max_size=40)
 
@@ -58,3 +58,10 @@ def test_memory_is_bounded() -> None:
 def test_what_is_no_rate_is_said(text: str) -> None:
     with pytest.raises(ConfigError, match="120/minute"):
         parse_rate(text)
+
+
+def test_ipv4_clients_of_a_server_on_ipv6_are_apart() -> None:
+    addresses = ["192.0.2.7", "192.0.2.8", "::1", "2001:db8::1"]
+    mapped = [client_of(f"::ffff:{address}") for address in addresses[:2]]
+    assert mapped == addresses[:2]
+    assert len({client_of(address) for address in addresses}) == 4

@@ -27,6 +27,7 @@ from headway.config.model import Architecture
 from headway.data.tokenizer import train_tokenizer
 from headway.errors import BundleError, ConfigError
 from headway.model.transformer import Transformer
+from headway.service.rate import Rate
 from headway.service.running import serve
 from headway.service.settings import MEGABYTE, Settings
 
@@ -260,3 +261,10 @@ def test_require_key_needs_keys(capsys: pytest.CaptureFixture[str]) -> None:
         main(["serve", "any", "--require-key"])
     assert ended.value.code == 2
     assert re.search("Name their file with --api-keys", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("limit", [{"require_key": True}, {"rate": Rate(2, 60)}])
+def test_limits_on_clients_need_no_explorer(limit: dict[str, Any], bundle_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--no-explorer") as refused:
+        serve([bundle_path], port=0, settings=Settings(api_keys=Path("keys"), **limit))
+    assert refused.value.exit_status == 2

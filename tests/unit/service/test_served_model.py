@@ -1,6 +1,8 @@
 """A model whose process ends, is replaced, fails or is full; health; clients that go away."""
 
 import asyncio
+import sys
+from asyncio.subprocess import PIPE
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +12,7 @@ from tests.unit.service.conftest import Served
 
 from headway.service import served_model
 from headway.service.keys import Client
+from headway.service.model_process import ModelProcess, ProcessEndedError
 from headway.service.settings import Settings
 from headway.serving.failures import RefusedError
 
@@ -22,6 +25,7 @@ ADA = Client("Ada", has_key=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served_model, "_SECONDS_BETWEEN_LOOKS", 0.01)
     monkeypatch.setattr(served_model, "_SECONDS_BEFORE_START", 0.01)
+    monkeypatch.setattr(served_model, "_SECONDS_BEFORE_RETRY", 0.01)
 
 
 async def _until(true: Callable[[], bool]) -> None:
@@ -65,8 +69,7 @@ def test_a_changed_bundle_is_loaded_while_the_old_one_answers(tmp_path: Any) -> 
         (folder / "manifest.json").write_text("{ }")
         await _until(lambda: model.failure is not None)
         assert model.is_ready  # the old process goes on
-        served.fails = False
-        (folder / "manifest.json").write_text("{  }")
+        served.fails = False  # as when the weights come after the manifest
         await _until(lambda: len(served.started) == 2)
         await _until(lambda: not served.started[0].is_alive)
         assert (model.is_ready, model.failure, model.replaced) == (True, None, 1)
@@ -84,6 +87,41 @@ def test_a_model_that_cannot_be_loaded_is_told(tmp_path: Any) -> None:
         assert failure is not None
         assert failure.message == "It is damaged."
         await served.service.close()
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("fault", [OSError("no memory"), ValueError("no JSON")])
+def test_any_fault_of_a_start_is_told_and_another_start_follows(
+    tmp_path: Any, fault: Exception
+) -> None:
+    async def run() -> None:
+        served = Served(["ko-en"], Settings(), tmp_path / "bundle")
+        (model,) = served.service.models.values()
+        served.fault = fault
+        served.service.start()
+        failure = await served.service.first_failure()
+        assert failure is not None
+        assert str(fault) in failure.message
+        served.fault = None
+        await _until(lambda: model.is_ready)
+        await served.service.close()
+
+    asyncio.run(run())
+
+
+def test_an_answer_that_is_no_message_ends_the_process_and_fails_its_jobs() -> None:
+    async def run() -> None:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", "input(); print('no JSON', flush=True); input()",
+            stdin=PIPE, stdout=PIPE,
+        )  # fmt: skip
+        own = ModelProcess(process, {})
+        with pytest.raises(ProcessEndedError):
+            await own.translate(["가"], {})
+        await own.ended
+        assert process.returncode is not None
+        assert not own.is_alive
 
     asyncio.run(run())
 

@@ -58,6 +58,13 @@ def test_auto_detects_each_text(client: TestClient) -> None:
     assert (items[0]["text"], items[1]["flags"]) == ("요세하녕안", ["copied"])
 
 
+def test_auto_into_a_language_that_no_model_writes_is_refused(client: TestClient) -> None:
+    body = {"texts": ["Hello my friend"], "source": "auto", "target": "ko"}
+    answer = client.post("/v1/translate", json=body)
+    assert answer.status_code == 400
+    assert "not available as a target" in answer.json()["error"]["message"]
+
+
 BAD: list[tuple[dict[str, Any], int]] = [
     ({"texts": []}, 422),
     ({"texts": "가"}, 422),
@@ -96,6 +103,15 @@ def test_two_models_in_a_row_keep_a_refused_item_apart(serve: Serve) -> None:
     assert items[1]["error"]["code"] == "refused"
     refused = client.post("/v1/translate", json={**body, "glossary": {"a": "b"}})
     assert refused.status_code == 422
+
+
+def test_both_models_in_a_row_keep_texts_and_the_division_into_sentences(serve: Serve) -> None:
+    served, client = serve("ko-en", "en-de", pivot="en")
+    body = {"texts": ["가나"], "source": "ko", "target": "de", "split": "none", "beam": 3}
+    client.post("/v1/translate", json={**body, "format": "text", "keep": ["가"]})
+    first, second = (wish for process in served.started for _, wish, _ in process.asked)
+    assert first == {"form": "text", "keep": ["가"], "split_sentences": False}
+    assert second == {**first, "beam_size": 3}
 
 
 def test_a_missing_key_is_401_and_a_wrong_one_403(serve: Serve, tmp_path: Path) -> None:
