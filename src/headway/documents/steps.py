@@ -79,6 +79,7 @@ def translating(
     kept text is asked for again with that text as a term; if it is lost again, the text around it
     is translated by itself, piece by piece.
     """
+    keep = [text.strip() for text in keep if text.strip()]
     cuts = [cut(passage, split, keep) for passage in passages]
     tasks = [_Task.of(each.passage, unit, keep, capitals) for each in cuts for unit in each.units]
     yield from _round(tasks, [task.wish() for task in tasks])

@@ -11,7 +11,7 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from headway.documents.document import Parts, joined, passages_of
@@ -214,13 +214,18 @@ class _Paragraph:
         self.nodes.append(node)
         return len(self.nodes) - 1
 
+    def _own(self, tags: Iterable[str]) -> list[Node]:
+        """Return the elements with these tags, also within links, but not in inner paragraphs."""
+        paragraph = f"{_W}p"
+        found = self.element.iter(*tags)
+        return [node for node in found if next(node.iterancestors(paragraph)) is self.element]
+
     def take(self, texts: Sequence[str]) -> bool:
         """Take a text for each passage; return True if the paragraph changes."""
         new = joined(self.parts, texts)
         if new == self.original:
             return False
-        starts = [node for node in self.element if node.tag in _RANGE_STARTS]
-        ends = [node for node in self.element if node.tag in _RANGE_ENDS]
+        starts, ends = self._own(_RANGE_STARTS), self._own(_RANGE_ENDS)
         for node in list(self.element):
             if node.tag != f"{_W}pPr":
                 self.element.remove(node)

@@ -36,6 +36,13 @@ def test_terms_that_the_model_cannot_write_leave_the_text_around_them() -> None:
     assert dict(finished.flags) == {"kept": 1}
 
 
+def test_spaces_around_a_kept_text_do_not_count() -> None:
+    text = "It is a page. Model one.  Model two."
+    for keep in ([" Model"], ["Model "], ["Model", " "]):
+        finished, _ = finish(steps_of_text(text, "text", split, keep=keep), upper)
+        assert finished.content == "IT IS A PAGE. Model ONE.  Model TWO."
+
+
 def test_a_text_that_comes_twice_is_not_taken() -> None:
     finished, _ = finish(
         steps_of_text("Open {file}.", "text", split), lambda wish: Answer(f"{wish.text} {{file}}")

@@ -135,6 +135,22 @@ def test_fields_drawings_and_ranges_stay_whole() -> None:
     assert "left alone" in new
 
 
+def test_ranges_within_links_and_insertions_keep_both_ends() -> None:
+    data = document(
+        paragraph(
+            run("See "),
+            f'<w:hyperlink w:anchor="a"><w:bookmarkStart w:id="1"/>{run("this page")}'
+            '<w:bookmarkEnd w:id="1"/></w:hyperlink>',
+            f'<w:ins w:id="7"><w:commentRangeStart w:id="2"/>{run(" now")}</w:ins>',
+            '<w:commentRangeEnd w:id="2"/>',
+        ),
+    )
+    new = parts(translated(data))["word/document.xml"].decode()
+    for name in ("bookmarkStart", "bookmarkEnd", "commentRangeStart", "commentRangeEnd"):
+        assert new.count(f"<w:{name} ") == 1
+    assert "SEE" in new
+
+
 def test_content_controls_are_translated() -> None:
     choice = f"<w:sdtContent>{run('a choice')}</w:sdtContent>"
     control = f'<w:sdt><w:sdtPr><w:id w:val="3"/></w:sdtPr>{choice}</w:sdt>'
