@@ -1,38 +1,88 @@
-"""A limit on the requests that are answered at the same time."""
+"""Limits on the requests that are answered at the same time, and on the memory of their bodies."""
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from collections import Counter
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headway.service.failures import UnavailableError, answer_for
+from headway.service.rate import client_of
 
 MOST = 1000
 """Requests that are answered at the same time, those that wait for a model included."""
-_ALWAYS = ("/health", "/metrics")
+MOST_READ = 100
+"""Requests of one address whose bodies are being read at the same time."""
+MOST_BYTES = 128 * 2**20
+"""Bytes of the bodies of all requests that are being answered."""
+_PROBES = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
 
 
 class Crowd:
-    """Refuse a request with 429, before it is read, while too many others are being answered.
+    """Refuse a request with 429 while too many others are being answered, or have too many bytes.
 
     Otherwise all would become slower together: the process that reads requests is busy, too, and
-    the queues of the models do not count requests that are not read yet.
+    the queues of the models do not count what is not read yet. A client that sends its bodies
+    slowly, or never, cannot take the places of all others.
     """
 
-    def __init__(self, app: ASGIApp, most: int = MOST) -> None:
-        """Let `most` requests pass to an application at the same time."""
-        self.app, self.most, self.inside = app, most, 0
+    def __init__(
+        self,
+        app: ASGIApp,
+        most: int = MOST,
+        most_read: int = MOST_READ,
+        most_bytes: int = MOST_BYTES,
+    ) -> None:
+        """Let `most` requests, of `most_bytes` together, pass to an application at the same time.
+
+        most_read: requests of one address whose bodies are being read. The application answers a
+        body beyond `most_bytes` by the UnavailableError that it meets while it reads.
+        """
+        self.app, self.most = app, most
+        self.most_read, self.most_bytes = most_read, most_bytes
+        self.inside = self.bytes = 0
+        self.reading: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it. Probes always pass."""
-        if scope["type"] != "http" or scope["path"].startswith(_ALWAYS):
+        if scope["type"] != "http" or (scope["method"] == "GET" and scope["path"] in _PROBES):
             await self.app(scope, receive, send)
             return
-        if self.inside >= self.most:
-            error = UnavailableError(
-                429, "Slowdown: too many requests at the same time", "Ask again later.", 1
-            )
+        address = client_of(scope["client"][0]) if scope.get("client") else ""
+        is_read, size = scope["method"] != "POST", 0
+        if self.inside >= self.most or (not is_read and self.reading[address] >= self.most_read):
+            error = _slowdown("too many requests at the same time")
             await answer_for(scope["path"], error)(scope, receive, send)
             return
+
+        def end_reading() -> None:
+            nonlocal is_read
+            if not is_read:
+                is_read = True
+                self.reading[address] -= 1
+                if not self.reading[address]:
+                    del self.reading[address]
+
+        async def counted() -> Message:
+            nonlocal size
+            message = await receive()
+            more = len(message.get("body", b""))
+            if self.bytes + more > self.most_bytes:
+                raise _slowdown("too many bytes at the same time")
+            size += more
+            self.bytes += more
+            if not message.get("more_body", False):
+                end_reading()
+            return message
+
         self.inside += 1
+        if not is_read:
+            self.reading[address] += 1
         try:
-            await self.app(scope, receive, send)
+            await self.app(scope, counted, send)
         finally:
+            end_reading()
             self.inside -= 1
+            self.bytes -= size
+
+
+def _slowdown(reason: str) -> UnavailableError:
+    return UnavailableError(429, f"Slowdown: {reason}", "Ask again later.", 1)

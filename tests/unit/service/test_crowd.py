@@ -2,15 +2,20 @@
 
 import asyncio
 import json
+from collections.abc import Callable
 from typing import Any
 
+from fastapi.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
-from headway.service.crowd import Crowd
+from headway.service.crowd import MOST_BYTES, Crowd
+
+Serve = Callable[..., tuple[Any, TestClient]]
 
 
-def scope(path: str) -> Scope:
-    return {"type": "http", "path": path, "method": "POST", "headers": []}
+def scope(path: str, method: str = "POST", address: str = "192.0.2.1") -> Scope:
+    client = (address, 1)
+    return {"type": "http", "path": path, "method": method, "headers": [], "client": client}
 
 
 async def nothing() -> Message:
@@ -29,20 +34,21 @@ def test_requests_beyond_the_most_are_refused_and_probes_are_not() -> None:
         crowd = Crowd(slow, most=2)
         answers: dict[str, list[Any]] = {}
 
-        def ask(path: str) -> asyncio.Task[None]:
+        def ask(path: str, method: str = "POST") -> asyncio.Task[None]:
             seen = answers.setdefault(path, [])
 
             async def send(message: Message) -> None:
                 seen.append(message)
 
-            return asyncio.create_task(crowd(scope(path), nothing, send))
+            return asyncio.create_task(crowd(scope(path, method), nothing, send))
 
-        tasks = [ask(p) for p in ("/translate", "/v1/translate", "/detect", "/v1/models")]
-        tasks += [ask("/health/live"), ask("/metrics")]
+        refused = ("/detect", "/v1/models", "/healthz", "/health", "/metrics")
+        tasks = [ask(path) for path in ("/translate", "/v1/translate", *refused)]
+        tasks += [ask("/health/live", "GET"), ask("/metrics", "GET")]
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert passed == ["/translate", "/v1/translate", "/health/live", "/metrics"]
-        for path in ("/detect", "/v1/models"):
+        for path in refused:
             start, body = answers[path]
             assert start["status"] == 429
             assert (b"retry-after", b"1") in start["headers"]
@@ -72,3 +78,55 @@ def test_a_request_that_fails_makes_room() -> None:
             continue
         raise AssertionError
     assert crowd.inside == 0
+
+
+def test_a_client_that_sends_no_bodies_leaves_room_for_others() -> None:
+    async def run() -> None:
+        bodies: asyncio.Queue[Message] = asyncio.Queue()
+        statuses: list[int] = []
+
+        async def reading(scope: Scope, receive: Receive, send: Send) -> None:
+            while (await receive()).get("more_body"):
+                pass
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+
+        async def send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
+
+        async def at_once() -> Message:
+            return {"type": "http.request", "body": b"q=a"}
+
+        crowd = Crowd(reading, most_read=2)
+        slow = [asyncio.create_task(crowd(scope("/translate"), bodies.get, send)) for _ in "ab"]
+        await asyncio.sleep(0)
+        await crowd(scope("/translate"), at_once, send)
+        await crowd(scope("/translate", address="192.0.2.2"), at_once, send)
+        await crowd(scope("/languages", "GET"), at_once, send)
+        assert statuses == [429, 200, 200]
+        for message in (
+            {"type": "http.request", "body": b"q", "more_body": True},
+            {"type": "http.disconnect"},
+            {"type": "http.disconnect"},
+        ):
+            bodies.put_nowait(message)
+        await asyncio.gather(*slow)
+        await crowd(scope("/translate"), at_once, send)
+        assert statuses[3:] == [200, 200, 200]
+        assert (crowd.inside, crowd.bytes, dict(crowd.reading)) == (0, 0, {})
+
+    asyncio.run(run())
+
+
+def test_bodies_beyond_the_bytes_of_all_are_refused(serve: Serve) -> None:
+    """The bytes count until the request is answered, because its body is in memory so long."""
+    served, client = serve()
+    crowd = next(m for m in served.app.user_middleware if m.cls is Crowd)
+    assert crowd.kwargs["most_bytes"] == MOST_BYTES
+    crowd.kwargs["most_bytes"] = 100
+    served.app.middleware_stack = served.app.build_middleware_stack()
+    good = {"q": "가나", "source": "ko", "target": "en"}
+    large = client.post("/translate", data={**good, "q": "a" * 200})
+    assert (large.status_code, large.headers["Retry-After"]) == (429, "1")
+    for _ in range(3):
+        assert client.post("/translate", data=good).status_code == 200
