@@ -57,8 +57,8 @@ def serve(
         int | None, typer.Option("--char-limit", min=1, help="Characters of a text.")
     ] = None,
     batch_limit: Annotated[
-        int | None, typer.Option("--batch-limit", min=1, help="Texts of a request.")
-    ] = None,
+        int, typer.Option("--batch-limit", min=1, help="Texts of a request.")
+    ] = 1000,
     alternatives_limit: Annotated[
         int, typer.Option("--alternatives-limit", min=0, help="Alternatives of a text.")
     ] = 10,

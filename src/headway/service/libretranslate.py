@@ -58,7 +58,7 @@ def check(here: Service, fields: Fields) -> Wanted:
     limit = here.settings.alternatives_limit
     if alternatives > limit:
         raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {limit}")
-    if here.settings.batch_limit is not None and len(texts) > here.settings.batch_limit:
+    if len(texts) > here.settings.batch_limit:
         raise too_large(len(texts), here.settings.batch_limit)
     here.check_size(texts)
     source = source if source == AUTO else known_code(here, source)

@@ -123,7 +123,7 @@ class ServedModel:
         more: prefixes and each, as in `ModelProcess.translate`. Raises UnavailableError if there is
         no process, or if it ends meanwhile.
         """
-        sizes = list(map(len, texts))
+        sizes = costs_of(texts, wish, more.get("prefixes"))
         answered: set[int] = set()
         each: Each = more.pop("each", lambda place, item: None)
 
@@ -173,6 +173,23 @@ class ServedModel:
                 if self._process is not None:
                     return await self._process.measure()
         return {}
+
+
+def costs_of(
+    texts: Sequence[str], wish: Mapping[str, Any], prefixes: Sequence[str] | None = None
+) -> list[int]:
+    """Return what each text takes of the queue: its characters, and those that are forced.
+
+    Those of the terms and of its prefix count once for each hypothesis of the beam, as far as the
+    request names its size: a search with terms takes time in proportion to both.
+
+    >>> costs_of(["abc", "d"], {"terms": ["xy"], "beam_size": 4}, ["z", ""])
+    [15, 9]
+    """
+    beam = max(wish.get("beam_size", 1), wish.get("n_best", 1))
+    terms = sum(map(len, wish.get("terms", ())))
+    forced = [terms + len(prefix) for prefix in prefixes or [""] * len(texts)]
+    return [len(text) + beam * more for text, more in zip(texts, forced, strict=True)]
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:

@@ -14,7 +14,7 @@ from headway.service.keys import Client, Keys
 from headway.service.languages import Routes, check_pivot
 from headway.service.model_process import Item
 from headway.service.rate import RateLimit, client_of
-from headway.service.served_model import Each, ServedModel
+from headway.service.served_model import Each, ServedModel, costs_of
 from headway.service.settings import Settings
 from headway.serving.failures import RefusedError
 
@@ -112,7 +112,7 @@ class Service:
         the queue of a model is full, or its process does not run.
         """
         models = [self.models[name] for name in chain]
-        self.check_capacity([chain], sum(map(len, texts)))
+        self.check_capacity([chain], sum(costs_of(texts, wish, prefixes)))
         line = _line_of(client)
         if len(models) == 1:
             return await models[0].translate(texts, wish, line, prefixes=prefixes, each=each)

@@ -15,8 +15,8 @@ class Settings:
 
     char_limit: int | None = None
     """Characters of a text; None for as many as `queue` allows."""
-    batch_limit: int | None = None
-    """Texts of a request; None for no limit of their own."""
+    batch_limit: int = 1000
+    """Texts of a request."""
     alternatives_limit: int = 10
     body_limit: int = 10 * MEGABYTE
     """Bytes of a request."""

@@ -1,7 +1,7 @@
 """Headway's own routes: each text has an answer of its own, with all that is known about it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
@@ -15,10 +15,13 @@ from headway.service.languages import code_of
 from headway.service.libretranslate import AUTO, no_pair, no_target
 from headway.service.model_process import Item
 from headway.service.schemas import TranslateBody
+from headway.service.served_model import costs_of
 from headway.service.service import Here, Service, too_large
 from headway.serving.failures import Json, RefusedError, error_body, json_bytes
 
 router = APIRouter(prefix="/v1")
+
+_FORCED = 500  # characters of the terms and the prefix of a text
 
 
 class Asked(NamedTuple):
@@ -58,7 +61,8 @@ async def translate(here: Here, request: Request, body: TranslateBody) -> Any:
     """
     asked = await _asked(here, request, body)
     if "text/event-stream" in request.headers.get("accept", ""):
-        here.check_capacity(asked.chains, sum(map(len, asked.texts)))
+        cost = sum(costs_of(asked.texts, asked.wish, asked.prefixes))
+        here.check_capacity(asked.chains, cost)
         stream = _events(here, request, asked)
         return StreamingResponse(stream, media_type="text/event-stream")
     items = await here.until_deadline(request, _answers(here, asked), asked.seconds)
@@ -70,7 +74,7 @@ async def _asked(here: Service, request: Request, body: TranslateBody) -> Asked:
     client = _client(here, request, body)
     here.use(client, len(body.texts))
     limit = here.settings.batch_limit
-    if limit is not None and len(body.texts) > limit:
+    if len(body.texts) > limit:
         raise too_large(len(body.texts), limit)
     here.check_size(body.texts)
     chains, detections = await _chains(here, body)
@@ -90,9 +94,9 @@ async def _asked(here: Service, request: Request, body: TranslateBody) -> Asked:
             422, f"There are {len(prefixes)} prefixes for {len(body.texts)} texts.",
             "Give one for all, or one for each.",
         )  # fmt: skip
-    return Asked(
-        body.texts, chains, detections, _wish(body), prefixes or [], client, body.timeout_s
-    )
+    wish = _wish(body)
+    _check_forced(here, body, wish, prefixes or [])
+    return Asked(body.texts, chains, detections, wish, prefixes or [], client, body.timeout_s)
 
 
 def _client(here: Service, request: Request, body: TranslateBody) -> Client:
@@ -151,6 +155,22 @@ def _check_form(body: TranslateBody) -> None:
         )
     if body.format is None and body.keep:
         raise RefusedError(422, "'keep' is only for documents.", "Name their format: text or html.")
+
+
+def _check_forced(
+    here: Service, body: TranslateBody, wish: Mapping[str, Any], prefixes: Sequence[str]
+) -> None:
+    """Refuse more terms and prefix than a text may have, or than the queue takes."""
+    longest = sum(map(len, body.terms)) + max(map(len, prefixes), default=0)
+    if longest > _FORCED:
+        raise RefusedError(
+            422,
+            f"The terms and the prefix of a text have {longest:,} characters, but at most "
+            f"{_FORCED} are taken.",
+            "Give fewer or shorter ones.",
+        )
+    if (cost := sum(costs_of(body.texts, wish, prefixes))) > here.settings.queue:
+        raise too_large(cost, here.settings.queue)
 
 
 def _needs_source(body: TranslateBody) -> bool:

@@ -147,6 +147,29 @@ def test_a_full_queue_is_429_and_an_empty_one_takes_what_fits(tmp_path: Any) -> 
     asyncio.run(run())
 
 
+def test_terms_take_room_in_the_queue_for_each_hypothesis(tmp_path: Any) -> None:
+    async def run() -> None:
+        served = Served(["ko-en"], Settings(queue=30), tmp_path / "bundle")
+        served.service.start()
+        await _until(lambda: bool(served.started))
+        served.started[0].hold = True
+        (model,) = served.service.models.values()
+        wish = {"terms": ["see", "you"], "n_best": 3, "beam_size": 2}
+        ask = served.service.translate
+        first = asyncio.create_task(ask(["ko-en"], ["가"], wish, ADA, prefixes=["I"]))
+        await _until(lambda: bool(served.started[0].asked))
+        assert model.backlog.characters == 1 + 3 * (6 + 1)
+        with pytest.raises(RefusedError) as refused:
+            await ask(["ko-en"], ["가"], wish, ADA)
+        assert refused.value.status == 429
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        assert model.backlog.characters == 0
+        await served.service.close()
+
+    asyncio.run(run())
+
+
 def test_health_follows_the_process(serve: Serve) -> None:
     served, client = serve()
     for path in ("/health", "/health/live", "/health/ready"):

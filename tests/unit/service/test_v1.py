@@ -82,6 +82,9 @@ BAD: list[tuple[dict[str, Any], int]] = [
     ({"texts": ["가"], "source": "zz"}, 400),
     ({"texts": ["가" * 21]}, 400),
     ({"texts": ["가"] * 4}, 400),
+    ({"texts": ["가"], "terms": ["a" * 250, "b" * 251]}, 422),
+    ({"texts": ["가", "나"], "terms": ["a" * 250], "prefix": ["", "b" * 251]}, 422),
+    ({"texts": ["가"] * 3, "terms": ["a" * 200], "beam": 2}, 400),
 ]
 
 
@@ -89,7 +92,7 @@ BAD: list[tuple[dict[str, Any], int]] = [
 def test_a_bad_request_has_a_sentence_a_remedy_and_a_code(
     serve: Serve, changed: dict[str, Any], status: int
 ) -> None:
-    _, client = serve(char_limit=20, batch_limit=3)
+    _, client = serve(char_limit=20, batch_limit=3, queue=1000)
     answer = client.post("/v1/translate", json={**KO_EN, **changed})
     assert answer.status_code == status
     assert set(answer.json()["error"]) == {"message", "remedy", "code"}
@@ -103,6 +106,12 @@ def test_two_models_in_a_row_keep_a_refused_item_apart(serve: Serve) -> None:
     assert items[1]["error"]["code"] == "refused"
     refused = client.post("/v1/translate", json={**body, "glossary": {"a": "b"}})
     assert refused.status_code == 422
+
+
+def test_more_texts_than_the_default_limit_are_refused(client: TestClient) -> None:
+    for count, status in ((1000, 200), (1001, 400)):
+        answer = client.post("/v1/translate", json={"texts": ["가"] * count, **KO_EN})
+        assert answer.status_code == status
 
 
 def test_both_models_in_a_row_keep_texts_and_the_division_into_sentences(serve: Serve) -> None:
