@@ -75,6 +75,8 @@ class DocumentWork:
         self._left = len(wishes) + 1
         self.texts = []
         for number, wish in enumerate(wishes):
+            if self.dropped:
+                return
             self._ask(number, wish)
         self._count()  # for this loop, so that no answer takes the next step within it
 
@@ -95,6 +97,9 @@ class DocumentWork:
             self._count()  # the model cannot write these terms: the answer is None
             return
         self.texts.append(text)
+        if self.dropped:  # by another thread, meanwhile
+            text.drop()
+            return
         if units:
             self.line.add(self.client, units)
         else:

@@ -27,6 +27,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, TextIO
 
 import torch
@@ -51,10 +52,27 @@ class _Job:
     def __init__(self, left: int) -> None:
         self.work: list[Text | DocumentWork] = []
         self.left = left
+        self.dropped = False
+
+    def add(self, work: Text | DocumentWork) -> None:
+        """Keep a text that begins; it is dropped if the job was dropped meanwhile."""
+        self.work.append(work)
+        if self.dropped:
+            work.drop()
+
+    def drop(self) -> None:
+        """Give up the texts; another thread may be adding some."""
+        self.dropped = True
+        for work in list(self.work):
+            work.drop()
 
 
 class Engine:
-    """Jobs of texts, and the workers that translate them."""
+    """Jobs of texts, and the workers that translate them.
+
+    One thread reads the messages. Another divides texts into sentences and tokenizes them, so that
+    cancellations and measures do not wait for that: one text of each job in turn.
+    """
 
     def __init__(self, translator: TextTranslator, out: TextIO, glossary: Glossary | None) -> None:
         """Write messages to `out`."""
@@ -62,26 +80,32 @@ class Engine:
         self.line = WaitingLine()
         self._writing = threading.Lock()
         self._jobs: dict[int, _Job] = {}
+        self._beginnings: SimpleQueue[Iterator[None] | None] = SimpleQueue()
+        """Jobs whose texts have not all begun; None after the last message."""
         count = torch.get_num_threads() if translator.device.type == "cpu" else 1
         self.workers = [Worker(self.maker, self.line, workers=count) for _ in range(count)]
         self.line.arrived = self._look
         self._threads = [threading.Thread(target=worker.run) for worker in self.workers]
+        self._beginner = threading.Thread(target=self._begin_jobs)
 
     def run(self, messages: Iterator[str]) -> None:
         """Answer messages until they end, and then the texts that are still being translated."""
-        for thread in self._threads:
+        for thread in (self._beginner, *self._threads):
             thread.start()
         try:
             for message in messages:
                 self._receive(json.loads(message))
         finally:
+            self._beginnings.put(None)
+            self._beginner.join()
             self.line.close()
             for thread in self._threads:
                 thread.join()
 
     def _receive(self, message: Mapping[str, Any]) -> None:
         if "job" in message:
-            self._begin(message)
+            self._jobs[message["job"]] = job = _Job(len(message["texts"]))
+            self._beginnings.put(self._begin(job, message))
         elif "cancel" in message:
             self._cancel(message["cancel"])
         else:
@@ -91,36 +115,62 @@ class Engine:
                 measured=message["measure"], waiting=len(self.line), at_work=at_work, slots=slots
             )
 
-    def _begin(self, message: Mapping[str, Any]) -> None:
-        """Put the texts of a job into the line; answer those at once that cannot be translated."""
+    def _begin_jobs(self) -> None:
+        """Begin one text of each job in turn, until all of the last message have begun."""
+        closed = False
+        while not (closed and self._beginnings.empty()):
+            if (beginning := self._beginnings.get()) is None:
+                closed = True
+                continue
+            for _ in beginning:
+                self._beginnings.put(beginning)
+                break
+
+    def _begin(self, own: _Job, message: Mapping[str, Any]) -> Iterator[None]:
+        """Put the texts of a job into the line, and yield after each one.
+
+        Those that cannot be translated are answered at once.
+        """
         job, texts = message["job"], message["texts"]
         prefixes = message.get("prefixes") or [""] * len(texts)
-        self._jobs[job] = _Job(len(texts))
         try:
             demands = self.maker.demands(Wish.of(message["wish"]))
-        except HeadwayError as error:
+        except Exception as error:  # of this job; others go on
             for item in range(len(texts)):
                 self._tell_error(job, item, error)
             return
         for item, (source, prefix) in enumerate(zip(texts, prefixes, strict=True)):
+            if own.dropped:
+                return
             try:
-                self._begin_text(message, item, source, demands, prefix)
+                self._begin_text(own, message, item, source, demands, prefix)
             except Exception as error:  # of this text; those of other jobs go on
                 self._tell_error(job, item, error)
+            yield
 
     def _begin_text(
-        self, message: Mapping[str, Any], item: int, source: str, demands: Demands, prefix: str
+        self,
+        own: _Job,
+        message: Mapping[str, Any],
+        item: int,
+        source: str,
+        demands: Demands,
+        prefix: str,
     ) -> None:
         job, client, wish = message["job"], message["client"], Wish.of(message["wish"])
         if wish.form is not None:
             document = DocumentWork(self.maker, self.line, demands, job, client)
             document.tell = partial(self._tell_document, job, item, document)
-            self._jobs[job].work.append(document)
+            own.add(document)
+            if document.dropped:
+                return
             document.begin(_steps(source, wish, document))
             return
         tell = partial(self._tell, job, item)
         text, units = self.maker.units(job, client, source, demands, tell, prefix)
-        self._jobs[job].work.append(text)
+        own.add(text)
+        if text.dropped:
+            return
         if units:
             self.line.add(client, units)
         else:
@@ -129,8 +179,7 @@ class Engine:
     def _cancel(self, job: int) -> None:
         """Drop the texts of a job, unless all are answered."""
         if (known := self._jobs.pop(job, None)) is not None:
-            for work in known.work:
-                work.drop()
+            known.drop()
             self.line.drop(job)
 
     def _look(self) -> None:

@@ -2,9 +2,12 @@
 
 import io
 import json
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
 from headway.decoding.translator import TextTranslator
@@ -52,6 +55,35 @@ def test_a_cancelled_job_is_not_answered_and_measures_are(translator: TextTransl
     (measured,) = [answer for answer in answers if "measured" in answer]
     assert (measured["measured"], measured["waiting"]) == (3, 0)
     assert len(answers) < 51
+
+
+def test_messages_are_read_while_a_text_begins_and_jobs_begin_in_turn(
+    translator: TextTranslator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = io.StringIO()
+    engine = Engine(translator, out, None)
+    read, begun, units = threading.Event(), [], engine.maker.units
+
+    def after_all_messages(job: int, *rest: Any) -> Any:
+        assert read.wait(60)
+        begun.append(job)
+        return units(job, *rest)
+
+    def messages() -> Iterator[str]:
+        for job, texts in ((1, ["나", "너", "본다"]), (2, ["나는"]), (3, ["너는", "나"])):
+            yield json.dumps({"job": job, "client": "a", "texts": texts, "wish": {}})
+        yield json.dumps({"cancel": 3})
+        yield json.dumps({"measure": 4})
+        read.set()
+
+    monkeypatch.setattr(engine.maker, "units", after_all_messages)
+    engine.run(messages())
+    assert begun == [1, 2, 1, 1]
+    first, *answers = map(json.loads, out.getvalue().splitlines())
+    assert first["measured"] == 4
+    assert sorted((answer["job"], answer["item"]) for answer in answers) == [
+        (1, 0), (1, 1), (1, 2), (2, 0),
+    ]  # fmt: skip
 
 
 def test_a_document_is_that_of_the_translator(translator: TextTranslator) -> None:
