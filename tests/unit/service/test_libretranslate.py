@@ -52,6 +52,7 @@ FAULTS: list[tuple[str, Any, str]] = [
     ("source", "zz", "zz is not supported"),
     ("target", "zz", "zz is not supported"),
     ("format", "xml", "xml format is not supported"),
+    ("format", "md", "md format is not supported"),
     ("target", "ko", "Korean (ko) is not available as a target language from English (en)"),
 ]
 

@@ -72,6 +72,7 @@ BAD: list[tuple[dict[str, Any], int]] = [
     ({"texts": ["가"], "n_best": 0}, 422),
     ({"texts": ["가"], "beam": 33}, 422),
     ({"texts": ["가"], "format": "xml"}, 422),
+    ({"texts": ["가"], "format": "srt"}, 422),
     ({"texts": ["가", "나"], "prefix": ["a"]}, 422),
     ({"texts": ["가"], "timeout_s": 0}, 422),
     ({"texts": ["가"], "format": "html", "terms": ["a"]}, 422),
