@@ -18,11 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from deep_translator import LibreTranslator
-from deep_translator.exceptions import AuthorizationException
-from libretranslate_aio import AsyncLibreTranslate, LibreTranslate
-from libretranslate_aio.exceptions import LibreTranslateError
-from libretranslatepy import LibreTranslateAPI
 
 KO, EN = "저는 학생입니다.", "I am a student."
 KEY = "k-1"
@@ -71,6 +66,8 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize("slash", ["", "/"])
 def test_libretranslatepy(address: str, slash: str) -> None:
+    from libretranslatepy import LibreTranslateAPI
+
     client = LibreTranslateAPI(address + slash)
     assert client.translate(KO, "ko", "en") == EN
     assert client.translate(KO, "auto", "en") == EN
@@ -79,6 +76,8 @@ def test_libretranslatepy(address: str, slash: str) -> None:
 
 
 def test_libretranslatepy_with_a_key(guarded: str) -> None:
+    from libretranslatepy import LibreTranslateAPI
+
     client = LibreTranslateAPI(guarded, KEY)
     assert client.translate(KO, "ko", "en") == EN
     assert client.detect(KO)[0]["language"] == "ko"
@@ -89,6 +88,9 @@ def test_libretranslatepy_with_a_key(guarded: str) -> None:
 
 
 def test_libretranslate_aio(address: str, tmp_path: Path) -> None:
+    from libretranslate_aio import LibreTranslate
+    from libretranslate_aio.exceptions import LibreTranslateError
+
     with LibreTranslate(address) as client:
         assert client.translate(KO, "ko", "en").translated_text == EN
         assert client.translate([KO, KO], "ko", "en").translated_text == [EN, EN]
@@ -112,6 +114,8 @@ def test_libretranslate_aio(address: str, tmp_path: Path) -> None:
 
 
 def test_libretranslate_aio_without_waiting(address: str) -> None:
+    from libretranslate_aio import AsyncLibreTranslate
+
     async def run() -> None:
         async with AsyncLibreTranslate(address) as client:
             found = await asyncio.gather(*(client.translate(KO, "ko", "en") for _ in range(20)))
@@ -135,6 +139,9 @@ def _check_rest(detected: Any, languages: Any, settings: Any, health: bool) -> N
 
 
 def test_deep_translator(guarded: str) -> None:
+    from deep_translator import LibreTranslator
+    from deep_translator.exceptions import AuthorizationException
+
     wanted = {"source": "ko", "target": "en", "custom_url": f"{guarded}/"}
     assert LibreTranslator(api_key=KEY, **wanted).translate(KO) == EN
     assert LibreTranslator(api_key=KEY, **wanted).translate_batch([KO, KO]) == [EN, EN]

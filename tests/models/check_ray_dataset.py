@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pyarrow
 import pytest
-import ray
 
 import headway.bulk
 from headway.decoding.translator import TextTranslator
@@ -22,10 +21,14 @@ def demo() -> Path:
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> None:
+    import ray
+
     ray.init(num_cpus=4, include_dashboard=False)  # two actors, and tasks that feed them
 
 
 def test_two_actors_add_a_column_and_keep_the_others(demo: Path) -> None:
+    import ray.data
+
     table = pyarrow.table(
         {
             "id": list(range(len(TEXTS))),
@@ -48,6 +51,8 @@ def test_two_actors_add_a_column_and_keep_the_others(demo: Path) -> None:
 
 
 def test_a_column_that_is_missing_or_taken_is_refused(demo: Path) -> None:
+    import ray.data
+
     rows = ray.data.from_items([{"text": "a", "translation": "b"}])
     with pytest.raises(ConfigError, match="no column 'txt'"):
         headway.bulk.ray_dataset(rows, demo, "txt")
