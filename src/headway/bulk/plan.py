@@ -102,7 +102,7 @@ def write_plan(folder: Path, plan: Plan) -> bool:
         if path.read_bytes() == content:
             return False
         raise DataError(
-            f"{folder} has the plan of another translation: "
+            f"{folder} has the plan of another translation, with other "
             f"{_differences(plan, read_plan(folder))}.",
             "Choose another folder with --out.",
         )
@@ -156,7 +156,7 @@ def _differences(plan: Plan, old: Plan) -> str:
     names = [
         name for name in Plan.__dataclass_fields__ if getattr(plan, name) != getattr(old, name)
     ]
-    return ", ".join(names) + (" differ" if len(names) > 1 else " differs")
+    return ", ".join(names)
 
 
 def check_shard(plan: Plan, number: int) -> None:

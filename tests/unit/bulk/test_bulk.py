@@ -350,7 +350,7 @@ def test_another_plan_in_the_folder_is_refused_and_the_same_one_is_not(
 ) -> None:
     plan = planned(tmp_path / "job", text)
     assert planned(tmp_path / "job", text) == plan
-    with pytest.raises(DataError, match=r"another translation: options differs"):
+    with pytest.raises(DataError, match=r"another translation, with other options"):
         planned(tmp_path / "job", text, search={"beam_size": 7})
     assert read_plan(tmp_path / "job") == plan
     (tmp_path / "full").mkdir()
