@@ -1,4 +1,4 @@
-"""Requests that fail: LibreTranslate's `{"error": "text"}`, and under /v1 the explorer's form."""
+"""Requests that fail: LibreTranslate's `{"error": "text"}`; the explorer's form under /v1 and /api."""
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
@@ -6,7 +6,7 @@ from starlette.exceptions import HTTPException
 from headway.errors import HeadwayError
 from headway.serving.failures import HEADERS, Json, RefusedError, answer_failures, error_body
 
-_V1 = "/v1/"
+_WITH_REMEDY = ("/v1/", "/api/")  # of the explorer
 
 
 class UnavailableError(RefusedError):
@@ -28,7 +28,7 @@ def answer_service_failures(app: FastAPI) -> None:
 
 def answer_for(path: str, error: RefusedError) -> Json:
     """Return the answer to a request of this path that is refused."""
-    body = error_body(error) if path.startswith(_V1) else {"error": error.message}
+    body = error_body(error) if path.startswith(_WITH_REMEDY) else {"error": error.message}
     answer = Json(body, error.status)
     if isinstance(error, UnavailableError):
         answer.headers["Retry-After"] = str(error.retry_after)

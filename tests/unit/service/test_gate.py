@@ -17,6 +17,12 @@ def test_a_foreign_host_is_refused(client: TestClient, host: str) -> None:
     assert list(answer.json()) == ["error"]
 
 
+@pytest.mark.parametrize("path", ["/api/trace", "/v1/translate"])
+def test_refusals_have_the_form_of_their_routes(client: TestClient, path: str) -> None:
+    answer = client.post(path, json=GOOD, headers={"Host": "evil.example"})
+    assert (answer.status_code, set(answer.json()["error"])) == (421, {"code", "message", "remedy"})
+
+
 def test_the_names_of_the_settings_are_own_hosts(serve: Serve) -> None:
     _, client = serve(hosts=["Translate.example"])
     headers = {"Host": "translate.example:8080"}
