@@ -1,4 +1,4 @@
-"""Requests that fail: LibreTranslate's `{"error": "text"}`; the explorer's form under /v1 and /api."""
+"""Requests that fail: LibreTranslate's `{"error": "text"}`; an object under /v1 and /api."""
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
