@@ -96,8 +96,13 @@ def kept(folder: Path, shard: int, lease: float) -> Iterator[None]:
     finally:
         ended.set()
         thread.join()
-        with contextlib.suppress(OSError):  # the lease will end
-            path.unlink()
+        release(folder, shard)
+
+
+def release(folder: Path, shard: int) -> None:
+    """Remove the claim of a shard."""
+    with contextlib.suppress(OSError):  # the lease will end
+        claim_path(folder, shard).unlink()
 
 
 def _create(path: Path) -> bool:

@@ -1,13 +1,12 @@
 """The plan of a bulk translation: its model, options, inputs and shards, in one file."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from headway.counted import counted
-from headway.decoding.options import Sampling, SearchOptions
+from headway.decoding.options import SearchOptions
 from headway.errors import DataError
 from headway.json_text import to_json
 from headway.runtime.atomic_files import write_atomically
@@ -138,13 +137,10 @@ def read_plan(folder: Path) -> Plan:
 
 
 def _plan(values: dict[str, Any]) -> Plan:
-    options = values.pop("options")
-    if options["sampling"] is not None:
-        options["sampling"] = Sampling(**options["sampling"])
     return Plan(
         inputs=tuple(Input(**value) for value in values.pop("inputs")),
         shards=tuple(Shard(**value) for value in values.pop("shards")),
-        options=SearchOptions(**options),
+        options=SearchOptions(**values.pop("options")),
         banned=tuple(values.pop("banned")),
         glossary=tuple((source, target) for source, target in values.pop("glossary")),
         **values,
@@ -166,8 +162,3 @@ def check_shard(plan: Plan, number: int) -> None:
             f"There is no shard {number}: the plan has {counted(len(plan.shards), 'shard')}.",
             f"Give a number from 0 to {len(plan.shards) - 1}.",
         )
-
-
-def shards_of(plan: Plan, number: int) -> Sequence[int]:
-    """Return the numbers of the shards of an input, in order."""
-    return [index for index, shard in enumerate(plan.shards) if shard.input == number]

@@ -3,13 +3,12 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from headway.bulk.work import AT_ONCE
 from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, MissingExtraError
 
 if TYPE_CHECKING:
     import pyarrow
-
-_AT_ONCE = 2000  # rows; as many as `headway translate` gives to the engine together
 
 
 class _Actor:
@@ -64,7 +63,7 @@ def ray_dataset(
     return dataset.map_batches(
         _Actor,
         fn_constructor_args=(str(model), column, into, arguments),
-        batch_size=_AT_ONCE,
+        batch_size=AT_ONCE,
         batch_format="pyarrow",
         compute=ray.data.ActorPoolStrategy(size=workers),
         num_cpus=num_cpus,

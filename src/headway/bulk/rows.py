@@ -98,26 +98,31 @@ def _line(row: Row, plan: Plan) -> bytes:
 
 
 def _json_line(row: Row, plan: Plan) -> bytes:
-    """Return the line with one more field; the others stay as they are written. Blank stays blank.
+    """Return the line with one more field; the others stay as they are written.
 
-    A line without a field for the text is left as it is if it is an object, else empty.
+    An object that has a field of this name already stays as it is, and a blank line stays blank. A
+    line that is not an object becomes empty.
     """
     line = row.raw.rstrip()
-    if not line or (row.failure and not _takes(line, plan)):
+    if not line:
         return b""
+    if row.failure:
+        names = _names(line)
+        if names is None or plan.into in names:
+            return b"" if names is None else line
     field = json.dumps({plan.into: row.translation}, ensure_ascii=False).encode()
     before = line[:-1].rstrip()
     comma = b"" if before.endswith(b"{") else b", "
     return before + comma + field[1:]
 
 
-def _takes(line: bytes, plan: Plan) -> bool:
-    """Return True if a line is a JSON object that one more field can be added to."""
+def _names(line: bytes) -> set[str] | None:
+    """Return the names of the fields of a JSON object; None for anything else."""
     try:
         values = json.loads(line)
     except (ValueError, RecursionError):
-        return False
-    return isinstance(values, dict) and plan.into not in values
+        return None
+    return set(values) if isinstance(values, dict) else None
 
 
 def _parquet(plan: Plan, shard: Shard, rows: Sequence[Row]) -> bytes:

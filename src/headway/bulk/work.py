@@ -3,14 +3,14 @@
 import os
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from headway.bulk.claims import claim, kept
+from headway.bulk.claims import claim, kept, release
 from headway.bulk.parts import Manifest, is_done, read_manifest, write_part
 from headway.bulk.plan import Plan, read_plan
 from headway.bulk.rows import Row, read_rows
@@ -23,7 +23,8 @@ from headway.saved_bundle import read_bundle
 if TYPE_CHECKING:
     from headway.decoding.build_engine import EngineName, PrecisionName
 
-_AT_ONCE = 2000  # lines; as many as `headway translate` gives to the engine together
+AT_ONCE = 2000
+"""Lines that are given to the engine together, as many as by `headway translate`."""
 
 # Schedulers, with the variable of a task's number and the number of the first task.
 _TASKS = {
@@ -75,15 +76,14 @@ class Worker:
                 continue
             if not is_done(self.folder, shard):  # it may have been finished before the claim
                 return shard
-            with kept(self.folder, shard, lease):
-                pass  # release the claim
+            release(self.folder, shard)
         return None
 
     def translate(self, shard: int) -> None:
         """Translate one shard and write its part."""
         begun = time.monotonic()
         rows = read_rows(self.plan, shard)
-        translate_rows(self.translator, self.plan, rows, self.plan.shards[shard].first_line)
+        translate_rows(self.translator, self.plan, rows)
         manifest = write_part(
             self.folder,
             self.plan,
@@ -115,56 +115,38 @@ def load_worker(
     return Worker(folder, plan, translator, report)
 
 
-def translate_rows(
-    translator: TextTranslator, plan: Plan, rows: Sequence[Row], first_line: int
-) -> None:
-    """Translate the texts of rows in place; a text that fails alone, too, becomes a failure.
-
-    first_line: the number of lines before these rows in their input, which affects sampling.
-    """
-    for begin in range(0, len(rows), _AT_ONCE):
-        group = [
-            (first_line + index, row)
-            for index, row in enumerate(rows[begin : begin + _AT_ONCE], begin)
-            if row.text is not None
-        ]
+def translate_rows(translator: TextTranslator, plan: Plan, rows: Sequence[Row]) -> None:
+    """Translate the texts of rows in place; a text that fails alone, too, becomes a failure."""
+    for begin in range(0, len(rows), AT_ONCE):
+        group = [row for row in rows[begin : begin + AT_ONCE] if row.text is not None]
         try:
             _translate_together(translator, plan, group)
         except Exception as error:
             if not _may_be_of_a_line(error):
                 raise
-            for numbered in group:
-                _translate_alone(translator, plan, numbered)
+            for row in group:
+                _translate_alone(translator, plan, row)
 
 
-def _translate_together(
-    translator: TextTranslator, plan: Plan, group: Sequence[tuple[int, Row]]
-) -> None:
-    texts = [cast(str, row.text) for _, row in group]
-    if not texts:
-        return
-    # Sampling depends on the number of a line, so a gap in the numbers ends a call.
-    for begin, end in _runs([number for number, _ in group], plan):
-        translations = translator.translate(
-            texts[begin:end],
-            banned=plan.banned,
-            batch_tokens=plan.batch_tokens,
-            first=group[begin][0],
-            glossary=_glossary(plan.glossary),
-            options=plan.options,
-            split_sentences=plan.split_sentences,
-        )
-        for (_, row), translation in zip(group[begin:end], translations, strict=True):
-            if "\n" in translation.text and plan.form == "text":
-                row.failure = "The translation contains a line end."
-            else:
-                row.translation = translation.text
+def _translate_together(translator: TextTranslator, plan: Plan, rows: Sequence[Row]) -> None:
+    translations = translator.translate(
+        [row.text for row in rows if row.text is not None],
+        banned=plan.banned,
+        batch_tokens=plan.batch_tokens,
+        glossary=_glossary(plan.glossary),
+        options=plan.options,
+        split_sentences=plan.split_sentences,
+    )
+    for row, translation in zip(rows, translations, strict=True):
+        if "\n" in translation.text and plan.form == "text":
+            row.failure = "The translation contains a line end."
+        else:
+            row.translation = translation.text
 
 
-def _translate_alone(translator: TextTranslator, plan: Plan, numbered: tuple[int, Row]) -> None:
-    row = numbered[1]
+def _translate_alone(translator: TextTranslator, plan: Plan, row: Row) -> None:
     try:
-        _translate_together(translator, plan, [numbered])
+        _translate_together(translator, plan, [row])
     except Exception as error:
         if not _may_be_of_a_line(error):
             raise
@@ -173,18 +155,8 @@ def _translate_alone(translator: TextTranslator, plan: Plan, numbered: tuple[int
 
 
 def _may_be_of_a_line(error: Exception) -> bool:
+    """Return True if another line may be translated after this error."""
     return isinstance(error, HeadwayError) or is_out_of_memory(error)
-
-
-def _runs(numbers: Sequence[int], plan: Plan) -> Iterator[tuple[int, int]]:
-    """Yield the ranges to translate in one call each: all at once, unless pieces are sampled."""
-    begin = 0
-    if plan.options.sampling is not None:
-        for index in range(1, len(numbers)):
-            if numbers[index] != numbers[index - 1] + 1:
-                yield begin, index
-                begin = index
-    yield begin, len(numbers)
 
 
 @lru_cache(1)

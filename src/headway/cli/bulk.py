@@ -26,6 +26,7 @@ from headway.cli.remarks import remark_on_weights
 if TYPE_CHECKING:
     from headway.bulk.parts import Manifest
     from headway.bulk.plan import Plan
+    from headway.bulk.work import Outcome
 
 bulk = typer.Typer(
     cls=Commands,
@@ -204,10 +205,11 @@ def run(
 ) -> None:
     """Plan, work, verify and merge on this machine: translation.txt, .jsonl or .parquet."""
     from headway.bulk import whole
+    from headway.bulk.work import Outcome
 
     planned = _plan(out, ctx.params)
     status = _work(out, None, lease, None, trust_code=trust_code, quiet=quiet)
-    if status == 3:
+    if status is Outcome.OTHERS_AT_WORK:
         if not quiet:
             print(
                 "Note: other workers have the shards that are left. Run it again when they are "
@@ -269,7 +271,7 @@ def _work(
     *,
     trust_code: bool,
     quiet: bool,
-) -> int:
+) -> "Outcome":
     """Translate one shard, or free ones until the end, in seconds of the monotonic clock."""
     from headway.bulk.plan import check_shard
     from headway.bulk.work import load_worker

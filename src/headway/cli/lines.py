@@ -167,19 +167,7 @@ def check_output() -> None:
 
 
 def _as_dict(translation: Translation, nbest: int, *, aligned: bool) -> dict[str, object]:
-    values = {
-        **_scored(translation.hypotheses[0], aligned=aligned),
-        "pieces": list(translation.pieces),
-        "num_parts": translation.num_parts,
-        "num_sentences": translation.num_sentences,
-        "complete": translation.complete,
-        "unknown_pieces": translation.unknown_pieces,
-        "empty_parts": translation.empty_parts,
-        "unfamiliar_parts": translation.unfamiliar_parts,
-        "deleted_characters": translation.deleted_characters,
-        "confidence": translation.confidence,
-        "flags": list(translation.flags),
-    }
+    values = _scored(translation.hypotheses[0], aligned=aligned) | translation.facts()
     if nbest > 1:
         values["hypotheses"] = [_scored(h, aligned=aligned) for h in translation.hypotheses]
     return values

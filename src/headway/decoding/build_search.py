@@ -132,12 +132,17 @@ def search_all(
             batch,
             numbered,
             workers=workers,
-            slots=max(min(_ROWS // rows, _SENTENCES), 1) if slots is None else slots,
+            slots=usual_slots(rows) if slots is None else slots,
             max_tokens=pieces_at_work(engine, rows, max_tokens // rows // workers),
         ):
             results[index] = hypotheses
             counter.ended(index)
     return results
+
+
+def usual_slots(rows: int) -> int:
+    """Return the sentences of a batch, for a search with this number of rows for each."""
+    return max(min(_ROWS // rows, _SENTENCES), 1)
 
 
 def pieces_at_work(engine: Engine, copies: int, most: int = sys.maxsize) -> int:

@@ -1,6 +1,7 @@
 """The results of a Translator: texts with their scores and further facts."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
@@ -90,6 +91,21 @@ class Translation:
     - low_confidence: a part of it is beyond what the model knows (`unfamiliar_parts`), or the
       confidence is below a half
     """
+
+    def facts(self) -> dict[str, Any]:
+        """Return what is known besides texts and scores, in values that JSON has."""
+        return {
+            "pieces": list(self.pieces),
+            "num_parts": self.num_parts,
+            "num_sentences": self.num_sentences,
+            "complete": self.complete,
+            "unknown_pieces": self.unknown_pieces,
+            "empty_parts": self.empty_parts,
+            "unfamiliar_parts": self.unfamiliar_parts,
+            "deleted_characters": self.deleted_characters,
+            "confidence": self.confidence,
+            "flags": list(self.flags),
+        }
 
     @property
     def attentions(self) -> tuple[Attention, ...]:

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tests.unit.bulk.conftest import TRAPS, MakePlan, ready
 from tests.unit.cli.conftest import Run
 
 from headway.bulk import claims, parts, rows, whole, work
-from headway.bulk.claims import claim, claim_path, is_expired
+from headway.bulk.claims import claim, claim_path, is_expired, kept
 from headway.bulk.inputs import inputs_of, shards_of_input
 from headway.bulk.plan import read_plan
 from headway.bulk.planning import slow_to_read
@@ -132,7 +133,7 @@ def test_lines_that_cannot_be_translated_are_told_and_keep_their_places(
     path, folder, out = tmp_path / "rows.jsonl", tmp_path / "job", tmp_path / "out.jsonl"
     path.write_bytes(
         b'{"t": "the cat"}\nno object\n{"t": null}\n{"u": 1}\n{"t": 5}\n\xff\n{"t": "a dog"}'
-        b'\n{"t": "\\ud800"}\n  \n\n{"t": "ran far"}'
+        b'\n{"t": "\\ud800"}\n  \n\n{"t": "ran far"}\n{"t": "a", "translation": "b"}'
     )
     plan = planned(folder, path, column="t", shard_lines=3)
     assert ready(folder).work(lease=60, until=never) is Outcome.FAILURES
@@ -141,14 +142,15 @@ def test_lines_that_cannot_be_translated_are_told_and_keep_their_places(
         for file in sorted((folder / "failures").iterdir())
         for line in file.read_text().splitlines()
     ]
-    assert [failure["line"] for failure in failed] == [2, 4, 5, 6, 8]
+    assert [failure["line"] for failure in failed] == [2, 4, 5, 6, 8, 12]
     assert "no field 't'" in failed[1]["reason"]
-    with pytest.raises(RunError, match=r"5 lines could not be translated"):
+    with pytest.raises(RunError, match=r"6 lines could not be translated"):
         whole.merge(folder, plan, out)
     assert not out.exists()
     whole.merge(folder, plan, out, allow_failures=True)
     lines = out.read_bytes().removesuffix(b"\n").split(b"\n")
-    assert len(lines) == 11
+    assert len(lines) == 12
+    assert lines[11] == b'{"t": "a", "translation": "b"}'
     assert lines[1] == lines[5] == lines[8] == lines[9] == b""
     assert json.loads(lines[2]) == {"t": None, "translation": None}
     assert json.loads(lines[3]) == {"u": 1, "translation": None}
@@ -246,7 +248,7 @@ def test_a_worker_killed_at_any_moment_costs_no_line(
     if moment == "partial":
         (folder / "parts" / ".000001.txt-12345678.partial").write_bytes(b"half a li")
     if moment == "part":
-        work.translate_rows(worker.translator, plan, read, plan.shards[1].first_line)
+        work.translate_rows(worker.translator, plan, read)
         content = rows.written(plan, 1, read)
         digest = hashlib.sha256(content).hexdigest()
         parts.part_path(folder, plan, 1, digest).write_bytes(content)
@@ -271,6 +273,25 @@ def test_of_two_workers_on_one_shard_the_part_of_the_first_counts(
     second.translate(2)
     assert parts.read_manifest(folder, 2) == before
     assert finished(folder, tmp_path / "out.txt") == expected
+
+
+def test_a_shard_that_is_finished_just_before_its_claim_is_released(
+    text: Path, tmp_path: Path, planned: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "job"
+    planned(folder, text)
+    other, done = ready(folder), []
+
+    def late(folder: Path, shard: int, lease: float) -> bool:
+        if shard == 1:
+            other.translate(shard)
+        return claim(folder, shard, lease)
+
+    monkeypatch.setattr(work, "claim", late)
+    worker = load_worker(folder, lambda shard, manifest: done.append(shard))
+    assert worker.work(lease=60, until=never) is Outcome.DONE
+    assert done == [0, 2, 3]
+    assert not list((folder / "claims").iterdir())
 
 
 def test_a_worker_with_other_texts_that_was_killed_before_its_manifest_leaves_nothing_that_counts(
@@ -311,6 +332,21 @@ def test_the_claim_of_a_process_of_this_machine_that_has_ended_is_free(tmp_path:
     assert not claim(tmp_path, 0, lease=60)
     path.write_text(json.dumps(owner))
     assert claim(tmp_path, 0, lease=60) == (sys.platform != "win32")
+
+
+def test_a_worker_renews_its_claim_while_it_works_and_releases_it_at_the_end(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "claims").mkdir()
+    assert claim(tmp_path, 0, lease=0.04)
+    path = claim_path(tmp_path, 0)
+    with kept(tmp_path, 0, lease=0.04):
+        _make_old(path)
+        end = time.monotonic() + 60
+        while is_expired(path, lease=60) and time.monotonic() < end:
+            time.sleep(0.01)
+        assert not is_expired(path, lease=60)
+    assert not path.exists()
 
 
 def test_a_claim_made_between_the_look_and_the_takeover_stays(

@@ -103,6 +103,21 @@ def served(bundle_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="The children are read from /proc.")
 
 
+@on_linux
+def test_the_server_raises_its_limit_on_open_files(bundle_path: Path) -> None:
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    few = (512, before[1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, few)
+    try:
+        with _running(bundle_path, "--no-explorer") as (server, _):
+            soft, _ = resource.prlimit(server.pid, resource.RLIMIT_NOFILE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert soft > few[0]
+
+
 def test_requests_of_several_clients_at_once_have_the_results_of_each_alone(
     served: tuple[Any, str],
 ) -> None:

@@ -190,16 +190,7 @@ def as_message(translation: Translation, *, alignments: bool) -> dict[str, Any]:
     """Return a translation in plain values, with the names of `headway translate --json`."""
     return {
         **_scored(translation.hypotheses[0], alignments=alignments),
-        "pieces": list(translation.pieces),
-        "complete": translation.complete,
-        "num_parts": translation.num_parts,
-        "num_sentences": translation.num_sentences,
-        "unknown_pieces": translation.unknown_pieces,
-        "empty_parts": translation.empty_parts,
-        "unfamiliar_parts": translation.unfamiliar_parts,
-        "deleted_characters": translation.deleted_characters,
-        "confidence": translation.confidence,
-        "flags": list(translation.flags),
+        **translation.facts(),
         "hypotheses": [_scored(h, alignments=alignments) for h in translation.hypotheses],
     }
 

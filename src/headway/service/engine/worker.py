@@ -5,14 +5,18 @@ from contextlib import ExitStack
 import torch
 
 from headway.decoding.attention import AttentionReader
-from headway.decoding.build_search import build_batch, build_search, pieces_at_work
+from headway.decoding.build_search import (
+    build_batch,
+    build_search,
+    pieces_at_work,
+    usual_slots,
+)
 from headway.decoding.engine import Batch
 from headway.runtime.openmp import one_thread
 from headway.service.engine.texts import TextMaker, Unit
 from headway.service.engine.waiting import WaitingLine
 from headway.service.engine.wishes import Kind
 
-_ROWS, _SENTENCES = 256, 128  # of a batch, as in headway.decoding.build_search
 _PIECES = 16384  # source pieces of all batches together, counted once for each row
 
 
@@ -60,7 +64,7 @@ class Worker:
         While others wait, a turn begins as many units as the batch has slots.
         """
         rows = build_search(kind.options, banned=kind.banned, terms=kind.terms).copies
-        self.slots = max(min(_ROWS // rows, _SENTENCES), 1)
+        self.slots = usual_slots(rows)
         most_pieces = pieces_at_work(self.translator.engine, rows, _PIECES // rows // self.workers)
         batch = self._batch = self._batch_of(kind)
         free = list(range(self.slots - 1, -1, -1))  # the last used first: its memory is allocated
