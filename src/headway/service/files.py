@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.concurrency import run_in_threadpool
 
 from headway.documents import Form, endings, form_of
+from headway.documents.steps import EMPTY
 from headway.service.descriptions import TRANSLATE_FILE
 from headway.service.detection import detect, text_of_html
 from headway.service.libretranslate import AUTO, check_pair, known_code
@@ -87,6 +88,9 @@ async def translate_file(here: Here, request: Request) -> Json:
         if error := item.get("error"):
             status = 500 if error["fault"] else 400
             raise RefusedError(status, f"Cannot translate file: {error['message']}")
+        if EMPTY in item["translation"]["flags"]:
+            problem = "the model has no translation for a part of it"
+            raise RefusedError(400, f"Cannot translate file: {problem}")
         content = b64decode(item["translation"]["text"])
     own = request.app.state.files.put(wanted.name, content)
     return Json({"translatedFileUrl": f"{request.base_url}download_file/{quote(own)}"})
@@ -110,15 +114,23 @@ def _check(here: Service, fields: Fields) -> _Wanted:
 
 
 def _language(here: Service, wanted: _Wanted) -> str:
-    """Return the language that a file seems to be in; RefusedError if it cannot be found."""
+    """Return the language that a file seems to be in.
+
+    Raises RefusedError if it cannot be found, or is that of the target: a file does not come back
+    untranslated because of a guess.
+    """
     if wanted.form == "docx":
         raise RefusedError(
             400, "Invalid request: the language of this file format is not detected, name it"
         )
     text = text_of_html(wanted.content[:100_000].decode("utf-8", "replace"))
-    codes = here.routes.sources(wanted.target)
-    found = detect(text, codes)
-    return found[0].language if found else wanted.target
+    found = detect(text, here.routes.sources(wanted.target))
+    if not found:
+        raise RefusedError(400, "Invalid request: the language of the file is not found, name it")
+    if found[0].language == wanted.target:
+        problem = f"the file seems to be in {wanted.target} already, name its language"
+        raise RefusedError(400, f"Invalid request: {problem}")
+    return found[0].language
 
 
 def _plain_name(name: str) -> str:

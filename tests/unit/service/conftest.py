@@ -79,7 +79,9 @@ def _file(text: str) -> Item:
     if b"refused" in content:
         return _item("refused", 1)
     answer = b64encode(content.decode()[::-1].encode()).decode()
-    return {"translation": {"text": answer, "hypotheses": [{"text": answer}]}, "pieces": 1}
+    flags = ["empty", "split"] if b"no translation" in content else ["split"]
+    translation = {"text": answer, "hypotheses": [{"text": answer}], "flags": flags}
+    return {"translation": translation, "pieces": 1}
 
 
 def _item(text: str, n_best: int) -> Item:

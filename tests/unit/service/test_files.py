@@ -34,14 +34,32 @@ def test_a_file_comes_back_at_an_absolute_address_with_its_name(serve: Serve) ->
     assert served.started[0].asked[0][1] == {"form": "text", "file": True}
 
 
+def test_a_file_with_a_part_that_is_not_translated_is_refused(client: TestClient) -> None:
+    answer = _send(client, content=b"no translation")
+    assert answer.status_code == 400
+    assert "no translation for a part of it" in answer.json()["error"]
+
+
 def test_the_language_of_a_file_is_found(client: TestClient) -> None:
     page = _send(client, "a.html", "<p>안녕하세요</p>".encode(), source="auto")
     own = client.get(page.json()["translatedFileUrl"]).content.decode()
     assert own == "<p>안녕하세요</p>"[::-1]
-    english = _send(client, "a.md", b"How do you do?", source="auto")
-    assert client.get(english.json()["translatedFileUrl"]).content == b"How do you do?"
     word = _send(client, "a.docx", b"PK", source="auto")
     assert word.status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [(b"How do you do?", "seems to be in en already"), (b"1 2 3", "not found")],
+)
+def test_a_file_does_not_come_back_untranslated_because_of_a_guess(
+    client: TestClient, content: bytes, problem: str
+) -> None:
+    answer = _send(client, "a.md", content, source="auto")
+    assert answer.status_code == 400
+    assert problem in answer.json()["error"]
+    named = _send(client, "a.md", content, source="en", target="en")  # as it was asked for
+    assert client.get(named.json()["translatedFileUrl"]).content == content
 
 
 @pytest.mark.parametrize(
