@@ -1,6 +1,7 @@
 """Every test starts from its own seed and leaves PyTorch's settings as it found them."""
 
 import errno
+import gc
 import os
 import random
 import zlib
@@ -61,6 +62,7 @@ def _own_seed_and_settings_restored(request: pytest.FixtureRequest) -> Iterator[
     torch.set_default_dtype(dtype)
     if torch.get_num_threads() != threads:
         torch.set_num_threads(threads)
+    gc.unfreeze()  # commands freeze what they have loaded, because their process ends with it
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,8 @@ class TranslationComparison:
     length: int | None
     """Tokens of every translation of random weights; None if the model ends a translation."""
     sentences: int
+    length_penalty: float
+    """Exponent of the length in the rank of a beam."""
     references: bool
     """Whether BLEU and chrF are against references, or else against our float32."""
     rounds: int
@@ -33,6 +35,7 @@ class TranslationComparison:
             "model": self.model,
             "length": self.length,
             "sentences": self.sentences,
+            "length_penalty": self.length_penalty,
             "rounds": self.rounds,
             "machine": self.machine,
             "tokens": "target tokens without end symbols",
@@ -53,6 +56,8 @@ class TranslationComparison:
         yield f"{self.sentences:,} sentences, {machine['processor']}, {machine['cores']} cores"
         against = "the references" if self.references else "ours in float32"
         yield f"BLEU and chrF against {against}; tokens without end symbols; medians"
+        if self.length_penalty:
+            yield f"beams ranked by log P / |Y|^{self.length_penalty:g}"
         yield ""
         yield from _summary(self.cells)
         if self.first is not None:

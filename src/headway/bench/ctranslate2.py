@@ -1,8 +1,7 @@
 """The peer CTranslate2: text in, text out, with the weights of the same bundle.
 
 Its settings are those in the README of an exported model, so that its translations are those of
-the bundle. A beam is ranked by probability alone (alpha 0), because its length penalty differs from
-the paper's formula.
+the bundle. Its length penalty is the plain form, which differs from the paper's formula.
 """
 
 import sys
@@ -69,7 +68,7 @@ class _CTranslate2:
         results = self.translator.translate_batch(
             [[self.pieces[i] for i in ids] for ids in sources],
             beam_size=job.beam_size,
-            length_penalty=0,
+            length_penalty=self.text.length_penalty,
             max_batch_size=job.batch,
             disable_unk=True,
             suppress_sequences=self.never,

@@ -12,7 +12,7 @@ from headway.runtime.resident_memory import peak_of_process
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The sentences to translate, and the limits on a translation."""
+    """The sentences to translate, the limits on a translation, and the rank of one in a beam."""
 
     sentences: tuple[str, ...]
     extra_pieces: int
@@ -21,6 +21,8 @@ class Text:
     """Positions of the model."""
     length: int | None = None
     """Pieces of every translation, forced on both sides; None if the model ends it."""
+    length_penalty: float = 0.0
+    """A beam is ranked by the log-probability divided by |Y| to this power, on both sides."""
 
     def limit(self, source_pieces: int) -> int:
         """Return the output limit if the longest source has this many pieces."""

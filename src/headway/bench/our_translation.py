@@ -22,6 +22,7 @@ from headway.decoding.request import Request
 from headway.decoding.run_search import run_search
 from headway.decoding.translator import TextTranslator, load
 from headway.decoding.workers import run_in_parallel, search_with_workers
+from headway.runtime.memory import collect_only_new_objects
 
 _Numbered = tuple[int, Request]
 _Found = dict[int, list[Hypothesis]]
@@ -33,6 +34,7 @@ def prepare_ours(
     """Load a bundle for the CPU, and prepare weights for int8 and bfloat16."""
     torch.set_num_threads(threads)
     translator = load(bundle, "cpu", precision=precision, trust_code=trust_code)
+    collect_only_new_objects()  # as `headway translate` does
 
     def work(job: Job) -> Outcome:
         torch.set_num_threads(job.threads)
@@ -131,5 +133,11 @@ def _cut(requests: list[_Numbered], most: int, max_tokens: int) -> Iterator[list
 
 
 def _options(text: Text, job: Job) -> SearchOptions:
-    """Return a search that ranks by probability alone, as the peer does."""
-    return SearchOptions(job.beam_size, 0.0, min_length=text.shortest, max_length=text.length)
+    """Return a search that ranks as the peer does."""
+    return SearchOptions(
+        job.beam_size,
+        text.length_penalty,
+        length_form="plain",
+        min_length=text.shortest,
+        max_length=text.length,
+    )

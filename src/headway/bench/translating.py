@@ -1,10 +1,10 @@
 """Translation speed: target pieces a second and milliseconds a sentence, of ours and of a peer.
 
-Both have the same weights, text, beam and output limit, rank by probability alone, and go from text
-to text. A contestant is a process with one precision and, for a peer, one layout of threads. A cell
-is a search with one sentence at a time or with a file. Its configurations take turns; the median of
-the turns counts, and then the best configuration of each side. A cell can be measured again beside
-a process that keeps one core busy.
+Both have the same weights, text, beam, length penalty and output limit, and go from text to text. A
+contestant is a process with one precision and, for a peer, one layout of threads. A cell is a
+search with one sentence at a time or with a file. Its configurations take turns; the median of the
+turns counts, and then the best configuration of each side. A cell can be measured again beside a
+process that keeps one core busy.
 """
 
 import contextlib
@@ -67,6 +67,7 @@ def compare_translation(
     searches: Sequence[str] = ("greedy", "beam4"),
     batches: Sequence[int] = (1, 64),
     cores: int | None = None,
+    length_penalty: float = 1.0,
     refill: bool = False,
     busy: bool = False,
     first: bool = False,
@@ -80,16 +81,18 @@ def compare_translation(
     translations have one length on both sides. precisions: of ours; if empty, all that make sense
     on this processor. float32 is always among them, because it is the baseline of quality.
     peer_precisions: of the peers; if empty, `ctranslate2.PRECISIONS`. batches: 1 is one sentence at
-    a time; among the others each side takes its best for a file. refill: also measure batches
-    without refill. busy: also measure every cell beside a process that keeps one core busy. first:
-    also time new processes that translate one sentence. tokenize: tokenization of sacreBLEU, for
-    BLEU. trust_code: run the code that the bundle may have. say: called with the next measurement.
+    a time; among the others each side takes its best for a file. length_penalty: a beam is ranked
+    by the log-probability divided by |Y| to this power. refill: also measure batches without
+    refill. busy: also measure every cell beside a process that keeps one core busy. first: also
+    time new processes that translate one sentence. tokenize: tokenization of sacreBLEU, for BLEU.
+    trust_code: run the code that the bundle may have. say: called with the next measurement.
 
     Raises ConfigError for an unknown name, MissingExtraError for a peer that is not installed.
     """
     _check_names(peers, precisions, peer_precisions, batches, tokenize)
     beams = {search: beam_size_of(search) for search in dict.fromkeys(searches)}
     bundle, material = _bundle_and_material(model, size, source, reference, sentences, trust_code)
+    text = replace(material.text, length_penalty=length_penalty)
     cores = num_cores() if cores is None else cores
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -104,7 +107,7 @@ def compare_translation(
             _export(bundle, folder)
             entrants += _peer_entrants(peer_precisions or ctranslate2.PRECISIONS, cores)
         installed = automatic_precision(bundle.model)
-        field = Field(stack, path, folder, material.text, trust_code)
+        field = Field(stack, path, folder, text, trust_code)
         notes += field.start(entrants, needed=["float32", *precisions], say=say)
         if installed not in chosen:
             notes.append(f"As installed, in {installed}, is not measured: --precision left it out.")
@@ -121,9 +124,7 @@ def compare_translation(
             say("the first sentence of new processes")
             exported = folder / "int8" if peers else None
             beam_size = bundle.decoding.beam_size
-            seconds = measure_first_sentence(
-                path, exported, material.text, beam_size, rounds, trust_code
-            )
+            seconds = measure_first_sentence(path, exported, text, beam_size, rounds, trust_code)
     if material.blank:
         notes.append(f"{material.blank} blank lines were left out.")
     if size is not None:
@@ -135,6 +136,7 @@ def compare_translation(
         model=str(model or size),
         length=material.text.length,
         sentences=len(material.text.sentences),
+        length_penalty=length_penalty,
         references=material.references is not None,
         rounds=rounds,
         machine=describe_machine(cores, *peers),

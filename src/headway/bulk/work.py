@@ -17,7 +17,7 @@ from headway.bulk.rows import Row, read_rows
 from headway.decoding.glossary import Glossary
 from headway.decoding.translator import TextTranslator
 from headway.errors import BundleError, ConfigError, HeadwayError
-from headway.runtime.memory import is_out_of_memory
+from headway.runtime.memory import collect_only_new_objects, is_out_of_memory
 from headway.saved_bundle import read_bundle
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def load_worker(
         precision=cast("PrecisionName", plan.precision),
         trust_code=trust_code,
     )
+    collect_only_new_objects()
     return Worker(folder, plan, translator, report)
 
 

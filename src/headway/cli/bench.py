@@ -137,6 +137,15 @@ def translate(
     threads: Annotated[
         int | None, typer.Option("--threads", min=1, help="Cores for each; all if unset.")
     ] = None,
+    length_penalty: Annotated[
+        float,
+        typer.Option(
+            "--length-penalty",
+            min=0,
+            max=10,
+            help="A beam is ranked by log P / |Y|^alpha, by both; 0: by probability alone.",
+        ),
+    ] = 1.0,
     refill: Annotated[
         bool, typer.Option("--refill", help="Measure a file without continuous refill, too.")
     ] = False,
@@ -174,6 +183,7 @@ def translate(
         searches=_names(search),
         batches=_numbers(batch),
         cores=threads,
+        length_penalty=length_penalty,
         refill=refill,
         busy=busy,
         first=first,

@@ -132,8 +132,9 @@ def _wishes(translator: "TextTranslator", chosen: dict[str, Any]) -> "Wishes":
 
 def _load(model: Path, chosen: Mapping[str, Any]) -> "TextTranslator":
     from headway.decoding.translator import load
+    from headway.runtime.memory import collect_only_new_objects
 
-    return load(
+    translator = load(
         model,
         chosen["device"],
         engine=cast("EngineName", chosen["engine"]),  # `load` checks the names
@@ -141,6 +142,8 @@ def _load(model: Path, chosen: Mapping[str, Any]) -> "TextTranslator":
         precision=cast("PrecisionName", chosen["precision"]),
         trust_code=chosen["trust_code"],
     )
+    collect_only_new_objects()
+    return translator
 
 
 def _check_options(chosen: Mapping[str, Any]) -> None:

@@ -14,6 +14,7 @@ Deviation (vocabulary): SentencePiece replaces the paper's byte-pair and word-pi
 offers unigram, word and character pieces too.
 """
 
+import functools
 import io
 import os
 import re
@@ -39,6 +40,7 @@ UNK_ID = 1
 START_ID = 2
 END_ID = 3
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
+_TEXTLESS_IDS = frozenset((PAD_ID, START_ID, END_ID))
 # SentencePiece's numbers for pieces that are never cut, and for those that are one byte.
 USER_DEFINED, BYTE = 4, 6
 # Our own fields of SentencePiece's `TrainerSpec`, which has the numbers from 200 on for others.
@@ -84,7 +86,8 @@ class Tokenizer:
         self._is_renumbered = WITHOUT_ID_FIELD in spec
         self._has_leading_tags = bool(spec.get(LEADING_TAG_FIELD, 0))
         self._are_apart = bool(spec.get(APART_FIELD, 0))
-        self._is_deleted: dict[str, bool] = {}  # by character, as far as texts had them
+        self._piece = functools.cache(self._processor.id_to_piece)
+        self._kept: set[str] = set()  # characters of earlier texts that are not deleted
         first = tuple(self._processor.id_to_piece(i) for i in range(min(4, len(self))))
         if first != SPECIAL_PIECES:
             raise TokenizerError(
@@ -159,7 +162,7 @@ class Tokenizer:
 
         An unknown piece becomes ` ⁇ `.
         """
-        kept = [i for i in self._checked(ids) if i not in (PAD_ID, START_ID, END_ID)]
+        kept = [i for i in self._checked(ids) if i not in _TEXTLESS_IDS]
         text = self._processor.decode(kept) if kept else ""
         # Byte pieces can spell a newline, but one sentence must stay one line. They also spell the
         # mark of a space if a whole unknown word is written as bytes.
@@ -176,7 +179,7 @@ class Tokenizer:
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Return the pieces of some ids, for display; `▁` is a space."""
-        return [self._processor.id_to_piece(i) for i in self._checked(ids)]
+        return [*map(self._piece, self._checked(ids))]
 
     def piece(self, piece_id: int) -> str:
         """Return the piece of one id."""
@@ -234,7 +237,7 @@ class Tokenizer:
 
         Neighbouring unknown characters share one id, except in some imported tokenizers.
         """
-        return sum(1 for i in ids if int(i) == UNK_ID)
+        return list(ids).count(UNK_ID)
 
     def unknown_texts(self, text: str) -> list[str]:
         """Return the characters of a text without a piece, in order; for kind `word` the words."""
@@ -252,21 +255,19 @@ class Tokenizer:
         own and are not counted. A lone surrogate is U+FFFD.
         """
         text = encodable(text)
-        deleted = {character for character in set(text) if self._deletes(character)}
+        new = set(text) - self._kept
+        deleted = {character for character in new if self._deletes(character)}
+        self._kept |= new - deleted
         return [character for character in text if character in deleted] if deleted else []
 
     def _deletes(self, character: str) -> bool:
         """Return True if normalization leaves nothing of a character that is text."""
-        if (known := self._is_deleted.get(character)) is not None:
-            return known
         # Between letters, because normalization may strip a space at an end.
         nothing = [self.normalize("ab")]
         if not character.isspace():  # a space may become another one
             nothing.append(self.normalize("a b"))
         is_text = unicodedata.category(character) != "Cf"
-        is_deleted = is_text and self.normalize(f"a{character}b") in nothing
-        self._is_deleted[character] = is_deleted
-        return is_deleted
+        return is_text and self.normalize(f"a{character}b") in nothing
 
     def _without_tag(self, text: str) -> tuple[list[str], str]:
         """Return the tag that begins a text, if tags are pieces of this kind, and what follows."""
@@ -314,14 +315,13 @@ class Tokenizer:
 
     def _checked(self, ids: Iterable[int]) -> list[int]:
         """Return ids as plain numbers; TokenizerError for one outside the vocabulary."""
-        checked = [int(i) for i in ids]
-        size = self.vocabulary_size
-        for i in checked:
-            if not 0 <= i < size:
-                raise TokenizerError(
-                    f"There is no token {i}; this tokenizer has tokens 0 to {size - 1}.",
-                    "Use the tokenizer that the model was trained with.",
-                )
+        checked = [*map(int, ids)]
+        if checked and not (min(checked) >= 0 and max(checked) < self._size):
+            wrong = next(i for i in checked if not 0 <= i < self._size)
+            raise TokenizerError(
+                f"There is no token {wrong}; this tokenizer has tokens 0 to {self._size - 1}.",
+                "Use the tokenizer that the model was trained with.",
+            )
         return checked
 
     def __len__(self) -> int:

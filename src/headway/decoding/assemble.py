@@ -1,6 +1,7 @@
 """Make texts of hypotheses: pieces become words, parts become one translation."""
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -175,7 +176,7 @@ class TranslationBuilder:
             joined.text,
             sum(part.score for part in parts),
             sum(part.log_prob for part in parts),
-            tuple(piece for part in parts for piece in self.target.pieces(part.ids)),
+            tuple(chain.from_iterable(self.target.pieces(part.ids) for part in parts)),
             tuple(part.attention for part in attentions),
             _joined_alignment(attentions, joined.glued),
         )

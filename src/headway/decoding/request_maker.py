@@ -142,6 +142,8 @@ class RequestMaker:
 
     def _prefix_ids(self, prefix: str, parts: Sequence[Part]) -> list[int]:
         """Return the pieces of a prefix; ConfigError if it and the text have several sentences."""
+        if not prefix:
+            return []
         several = len({part.sentence for part in parts}) > 1
         language = splitting_language(self.bundle.target_language)
         if several and (count := len(split_sentences(prefix, language))) > 1:

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -23,7 +24,9 @@ from headway.bench.translating import Field, compare_translation
 from headway.bench.work import Size
 from headway.bundle import Bundle
 from headway.cli.app import main
+from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
+from headway.decoding.translator import TextTranslator
 from headway.errors import ConfigError, MissingExtraError
 from headway.interop.ctranslate2 import write
 
@@ -50,6 +53,36 @@ def test_both_sides_put_out_the_same(bundle_path: Path, exported: Path, batch: i
         assert len(outcome.texts) == len(SENTENCES)
         assert len(outcome.milliseconds) == (len(SENTENCES) if batch == 1 else 0)
         assert outcome.memory_mb > 10
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 0.7])
+def test_both_sides_rank_a_beam_with_the_same_length_penalty(
+    bundle_path: Path, exported: Path, monkeypatch: pytest.MonkeyPatch, length_penalty: float
+) -> None:
+    text = Text(SENTENCES, 4, 100, length_penalty=length_penalty)
+    asked: list[float] = []
+
+    class Peer:
+        def __init__(self, *arguments: object, **settings: object) -> None:
+            pass
+
+        def translate_batch(self, sources: list[list[str]], **settings: float) -> list[Any]:
+            asked.append(settings["length_penalty"])
+            return [SimpleNamespace(hypotheses=[["▁a"]]) for _ in sources]
+
+    monkeypatch.setattr("ctranslate2.Translator", Peer)
+    prepare_ctranslate2(str(exported), "float32", 1, 1, text)(Job(4, 3))
+    assert asked == [length_penalty]
+
+    def record(
+        self: TextTranslator, texts: list[str], *, options: SearchOptions, **rest: Any
+    ) -> Any:
+        asked.append(options.score(-6.0, 9))
+        return []
+
+    monkeypatch.setattr(TextTranslator, "translate", record)
+    prepare_ours(str(bundle_path), "float32", text)(Job(4, 3, as_installed=True))
+    assert asked[1:] == [pytest.approx(-6.0 / 9**length_penalty)]
 
 
 @pytest.mark.parametrize("batch", [1, 3])

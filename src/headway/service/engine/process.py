@@ -38,6 +38,7 @@ from headway.decoding.translator import TextTranslator
 from headway.documents import Finished, Steps, check_form, steps_of_file, steps_of_text
 from headway.errors import HeadwayError
 from headway.json_text import to_json
+from headway.runtime.memory import collect_only_new_objects
 from headway.runtime.signals import ignore_stop_requests
 from headway.service.engine.documents import DocumentWork
 from headway.service.engine.texts import Demands, Text, TextMaker, as_message
@@ -258,6 +259,7 @@ def main() -> None:
         engine = Engine(translator, out, glossary)
         with suppress(HeadwayError):  # for a model that needs a tag before its text
             translator.translate("1")  # compiles the kernels
+        collect_only_new_objects()
     except HeadwayError as error:
         failed = {"failed": {"message": error.message, "remedy": error.remedy}}
         out.write(f"{to_json(failed, compact=True)}\n")
