@@ -21,7 +21,12 @@ from headway.training.settings import remarks
 
 COSTS = Costs(step=0.5, compiling=0.0, validation=2.0, endless=3.0, end=30.0, updates=36)
 RECIPE = TrainingConfig(
-    max_steps=30_000, warmup_steps=2000, learning_rate=0.002, patience=10, max_epochs=3
+    max_steps=30_000,
+    batch_tokens=2048,
+    warmup_steps=2000,
+    learning_rate=0.002,
+    patience=10,
+    max_epochs=3,
 )
 FINE_TUNE = RECIPE.replace({"start_from": "runs/other"})
 TINY = architecture("tiny")
@@ -271,7 +276,31 @@ def test_a_smaller_model_is_advised_where_there_is_one(
 
     advice = "A smaller model (preset tiny) makes more steps in the same time."
     assert (advice in text) is has_smaller
-    assert ("smaller" in text) is has_smaller
+    assert ("smaller model" in text) is has_smaller
+
+
+@pytest.mark.parametrize(
+    ("training", "model", "advised"),
+    [
+        (RECIPE, TINY, set()),
+        (RECIPE.replace({"batch_tokens": 2049}), TINY, {"batch_tokens"}),
+        (RECIPE.replace({"batch_tokens": 1000}), TINY, set()),
+        (RECIPE, TINY.replace({"num_encoder_layers": 6}), {"norm_position"}),
+        (RECIPE, TINY.replace({"num_decoder_layers": 5}), set()),
+        (RECIPE, TINY.replace({"num_decoder_layers": 6, "norm_position": "pre"}), set()),
+        (FINE_TUNE.replace({"batch_tokens": 4096}), architecture("base"), set()),
+        (
+            RECIPE.replace({"batch_tokens": 25_000}),
+            architecture("base"),
+            {"batch_tokens", "norm_position"},
+        ),
+    ],
+)
+def test_settings_that_need_fewer_minutes_are_advised(
+    training: TrainingConfig, model: Architecture, advised: set[str]
+) -> None:
+    text = said(chosen(2, training=training, model=model))
+    assert {name for name in ("batch_tokens", "norm_position") if f".{name}=" in text} == advised
 
 
 def test_minutes_that_do_not_suffice_at_all_are_refused() -> None:
