@@ -23,6 +23,8 @@ def places_of_breaks(
     >>> places_of_breaks("eins zwei drei", [4, 8], (0, 14))
     [4, 9]
     """
+    if not breaks:
+        return []
     within = {place for start, end in kept for place in range(start + 1, end)}
     between = [n for n in range(1, len(text)) if not text[n - 1].isspace() and n not in within]
     spaces = [place for place in between if text[place].isspace()]

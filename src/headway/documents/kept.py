@@ -25,6 +25,7 @@ _ENTITY = r"&(?:[A-Za-z][A-Za-z0-9]{1,31}|#\d{1,8}|#[xX][0-9A-Fa-f]{1,6});"
 _PATTERNS = (
     _TAG, _NAMED, _BRACES, _ADDRESS, _EMAIL, _PRINTF, _PRINTF_BEFORE_UNIT, _EMOJI, _ENTITY,
 )  # fmt: skip
+_FIRST_MARKS = re.compile(r"[<%{@:&]|www\.")  # each pattern has one; most text has none
 _AFTER_ADDRESS = ".,;:!?'*"
 _BRACKETS = {")": "(", "]": "["}
 
@@ -38,6 +39,8 @@ def kept_spans(text: str, literals: Sequence[str] = ()) -> list[Span]:
     >>> [text[begin:end] for begin, end in kept_spans(text)]
     ['{name}', 'a.b@example.com', 'https://example.com/x_(1)']
     """
+    if not literals and not _FIRST_MARKS.search(text):
+        return []
     spans = []
     for match in _pattern(tuple(literals)).finditer(text):
         begin, end = match.span()

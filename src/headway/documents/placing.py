@@ -67,6 +67,8 @@ def placed(
     sentence: its place there. write: returns characters of the translation as the document writes
     them.
     """
+    if not elements:
+        return write(0, len(text))
     borders = sorted({
         place for element in descendants(elements) for place in (element.start, element.end)
     })  # fmt: skip

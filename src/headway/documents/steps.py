@@ -176,9 +176,10 @@ class _Task:
     def _accept(self, answer: Answer, found: list[tuple[int, int, str]], more: bool) -> None:
         spans = [(start, end) for start, end, _ in found]
         self.target, spans = self._cased(answer.text, spans)
-        source = word_spans(self.source, self.unit.start)
-        target = word_spans(self.target)
-        self.links = links_of_words(source, target, self._alignment(answer))
+        if self.unit.elements:  # nothing else needs the places of words
+            source = word_spans(self.source, self.unit.start)
+            target = word_spans(self.target)
+            self.links = links_of_words(source, target, self._alignment(answer))
         places: dict[str, Iterator[Span]] = {
             text: iter([span for span in self.kept if self.source[slice(*span)] == text])
             for _, _, text in found

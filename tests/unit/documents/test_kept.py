@@ -1,6 +1,8 @@
 """Addresses, placeholders and tags are found; the marks of the sentence around them are not."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headway.documents.kept import has_letters, kept_spans, occurrences
 
@@ -51,6 +53,13 @@ def test_letters_within_kept_text_do_not_count() -> None:
     text = "{name}: 1 "
     assert not has_letters(text, kept_spans(text))
     assert has_letters(text + "개", kept_spans(text))
+
+
+@given(st.lists(st.sampled_from([*"<>/a {}%dsS@.:&;-!#1(", "www.", "https://"]), max_size=12))
+def test_text_without_the_mark_of_a_pattern_is_searched_no_further(units: list[str]) -> None:
+    """A literal that does not occur changes nothing, but turns the look at the marks off."""
+    text = "".join(units)
+    assert kept_spans(text) == kept_spans(text, ["absent"])
 
 
 @pytest.mark.parametrize(
