@@ -46,6 +46,10 @@ from headway.service.engine.waiting import WaitingLine
 from headway.service.engine.wishes import Wish
 from headway.service.engine.worker import Worker
 
+_SECONDS_OF_PYTHON = 0.0005
+"""After which a thread lets another one run Python. By default it is 5 ms: so long a worker whose
+sentence has ended would wait for the thread that begins texts."""
+
 
 class _Job:
     """The texts and documents of a job, and the number that are not answered."""
@@ -85,7 +89,7 @@ class Engine:
         """Jobs whose texts have not all begun; None after the last message."""
         count = torch.get_num_threads() if translator.device.type == "cpu" else 1
         self.workers = [Worker(self.maker, self.line, workers=count) for _ in range(count)]
-        self.line.arrived = self._look
+        self.line.arrived = self._offer
         self._threads = [threading.Thread(target=worker.run) for worker in self.workers]
         self._beginner = threading.Thread(target=self._begin_jobs)
 
@@ -135,7 +139,8 @@ class Engine:
         job, texts = message["job"], message["texts"]
         prefixes = message.get("prefixes") or [""] * len(texts)
         try:
-            demands = self.maker.demands(Wish.of(message["wish"]))
+            wish = Wish.of(message["wish"])
+            demands = self.maker.demands(wish)
         except Exception as error:  # of this job; others go on
             for item in range(len(texts)):
                 self._tell_error(job, item, error)
@@ -144,7 +149,7 @@ class Engine:
             if own.dropped:
                 return
             try:
-                self._begin_text(own, message, item, source, demands, prefix)
+                self._begin_text(own, message, item, source, wish, demands, prefix)
             except Exception as error:  # of this text; those of other jobs go on
                 self._tell_error(job, item, error)
             yield
@@ -155,10 +160,11 @@ class Engine:
         message: Mapping[str, Any],
         item: int,
         source: str,
+        wish: Wish,
         demands: Demands,
         prefix: str,
     ) -> None:
-        job, client, wish = message["job"], message["client"], Wish.of(message["wish"])
+        job, client = message["job"], message["client"]
         if wish.form is not None:
             document = DocumentWork(self.maker, self.line, demands, job, client)
             document.tell = partial(self._tell_document, job, item, document)
@@ -182,10 +188,12 @@ class Engine:
         if (known := self._jobs.pop(job, None)) is not None:
             known.drop()
             self.line.drop(job)
+            for worker in self.workers:
+                worker.look()
 
-    def _look(self) -> None:
+    def _offer(self) -> None:
         for worker in self.workers:
-            worker.interrupt()
+            worker.offer()
 
     def _tell(self, job: int, item: int, found: Translation | Exception) -> None:
         """Tell a translation; a worker calls this."""
@@ -230,8 +238,9 @@ class Engine:
 
     def say(self, **message: Any) -> None:
         """Write one message; the web process may be gone."""
+        line = f"{to_json(message, compact=True)}\n"
         with self._writing, suppress(BrokenPipeError):
-            self.out.write(f"{to_json(message, compact=True)}\n")
+            self.out.write(line)
             self.out.flush()
 
 
@@ -271,6 +280,7 @@ def main() -> None:
         "target_language": bundle.target_language, "model": repr(translator),
     })  # fmt: skip
     sys.stdin.reconfigure(encoding="utf-8")  # pyright: ignore[reportAttributeAccessIssue]
+    sys.setswitchinterval(_SECONDS_OF_PYTHON)
     engine.run(sys.stdin)
 
 

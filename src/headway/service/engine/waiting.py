@@ -24,7 +24,7 @@ class WaitingLine:
         self._open = True
         self._idle = 0  # workers without units
         self.arrived: Callable[[], None] = lambda: None
-        """Called after units were added, or texts dropped; workers look at the line then."""
+        """Called after units were added; workers with room take them then."""
 
     def __len__(self) -> int:
         """Return the number of units that wait."""
@@ -37,7 +37,7 @@ class WaitingLine:
             for unit in units:
                 clients = self._kinds.setdefault(unit.kind, OrderedDict())
                 clients.setdefault(client, deque()).append(unit)
-            self._changed.notify_all()
+            self._changed.notify(len(units))
         self.arrived()
 
     def close(self) -> None:
@@ -110,4 +110,3 @@ class WaitingLine:
                         del clients[client]
                 if not clients:
                     del self._kinds[kind]
-        self.arrived()

@@ -38,6 +38,7 @@ class Worker:
         self.line, self.workers = line, workers
         self.at_work: dict[int, Unit] = {}
         self.slots = 0
+        self._has_room = False
         self._batches: dict[Kind, Batch] = {}
         self._batch: Batch | None = None
 
@@ -53,10 +54,18 @@ class Worker:
                 except Exception as error:  # of the model, or of memory; other texts go on
                     self._fail(kind, error)
 
-    def interrupt(self) -> None:
-        """Let the batch look at the line after its present step; called from other threads."""
+    def look(self) -> None:
+        """Let the batch drop texts after its present step; called from other threads."""
         if (batch := self._batch) is not None:
             batch.interrupt()
+
+    def offer(self) -> None:
+        """Let the batch look at the line after its present step if it had room for more units.
+
+        Called from other threads, after units were added. A full batch looks when a sentence ends.
+        """
+        if self._has_room:
+            self.look()
 
     def _take_turn(self, kind: Kind) -> None:
         """Translate units of one kind, until none waits or the turn of another kind has come.
@@ -74,7 +83,8 @@ class Worker:
             free += self._drop(batch)
             turn = self.slots - begun if self.line.others_wait(kind) else self.slots
             room = most_pieces - sum(unit.pieces for unit in self.at_work.values())
-            if turn > 0 and self._has_room(len(free), room):
+            self._has_room = turn > 0 and self._may_begin(len(free), room)
+            if self._has_room:
                 units = self.line.take(kind, min(len(free), turn), room, first=first)
                 first = False
                 begun += self._begin(batch, free, units)
@@ -87,7 +97,7 @@ class Worker:
                 if (again := self.maker.take(unit, found)) is not None:
                     self.line.add(unit.text.client, [again])
 
-    def _has_room(self, free: int, pieces: int) -> bool:
+    def _may_begin(self, free: int, pieces: int) -> bool:
         """Return True if units should begin now.
 
         In a full batch a quarter must be free: encoding several sentences together costs less.

@@ -85,6 +85,33 @@ def test_the_packed_engine_refills_its_batch(bundle: Bundle) -> None:
     assert [t.text for t in found] == [t.text for t in packed.translate([s for s, _ in asked])]
 
 
+def test_a_unit_that_arrives_joins_a_batch_with_room(bundle: Bundle) -> None:
+    translator = TextTranslator(bundle, engine="reference")
+    maker, line = TextMaker(translator), WaitingLine()
+    done: list[str] = []
+    worker = Worker(maker, line)
+    line.arrived = worker.offer
+
+    def add(source: str) -> None:
+        demands, take = maker.demands(Wish()), partial(_note, done, source)
+        line.add("a", maker.units(1, "a", source, demands, take)[1])
+
+    step, at_work = translator.engine.step, list[int]()
+
+    def step_and_add(*arguments: Any) -> Any:
+        if not at_work:
+            add("너는")
+        at_work.append(len(worker.at_work))
+        return step(*arguments)
+
+    translator.engine.step = step_and_add  # type: ignore[method-assign]
+    add("나는 너를 본다")
+    line.close()
+    worker.run()
+    assert at_work[:2] == [1, 2]
+    assert sorted(done) == ["나는 너를 본다", "너는"]
+
+
 def test_a_part_that_runs_away_is_searched_again_as_the_translator_does(bundle: Bundle) -> None:
     """A model with random weights repeats itself for most texts."""
     calibration = {"bias": 3.0, "score": 1.5, "length": 0.25}
