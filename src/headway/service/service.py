@@ -173,8 +173,8 @@ def too_large(size: int, limit: int) -> RefusedError:
     return RefusedError(400, f"Invalid request: request ({size}) exceeds text limit ({limit})")
 
 
-def service_of(request: Request) -> Service:
-    """Return the service of the application."""
+async def service_of(request: Request) -> Service:
+    """Return the service of the application. FastAPI would call a plain function in a thread."""
     return request.app.state.service
 
 
