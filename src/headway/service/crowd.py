@@ -13,6 +13,7 @@ MOST_READ = 100
 """Requests of one address whose bodies are being read at the same time."""
 MOST_BYTES = 128 * 2**20
 """Bytes of the bodies of all requests that are being answered."""
+_MANY = "too many requests at the same time"
 _PROBES = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
 
 
@@ -20,8 +21,8 @@ class Crowd:
     """Refuse a request with 429 while too many others are being answered, or have too many bytes.
 
     Otherwise all would become slower together: the process that reads requests is busy, too, and
-    the queues of the models do not count what is not read yet. A client that sends its bodies
-    slowly, or never, cannot take the places of all others.
+    the queues of the models do not count what is not read yet. A request takes its place when its
+    body is there, so clients that send their bodies slowly, or never, take no places of others.
     """
 
     def __init__(
@@ -47,19 +48,24 @@ class Crowd:
             await self.app(scope, receive, send)
             return
         address = client_of(scope["client"][0]) if scope.get("client") else ""
-        is_read, size = scope["method"] != "POST", 0
+        is_read, size, places = scope["method"] != "POST", 0, 0
         if self.inside >= self.most or (not is_read and self.reading[address] >= self.most_read):
-            error = _slowdown("too many requests at the same time")
-            await answer_for(scope["path"], error)(scope, receive, send)
+            await answer_for(scope["path"], _slowdown(_MANY))(scope, receive, send)
             return
+
+        def take_place() -> None:
+            nonlocal places
+            if self.inside >= self.most:
+                raise _slowdown(_MANY)
+            places = 1
+            self.inside += 1
 
         def end_reading() -> None:
             nonlocal is_read
-            if not is_read:
-                is_read = True
-                self.reading[address] -= 1
-                if not self.reading[address]:
-                    del self.reading[address]
+            is_read = True
+            self.reading[address] -= 1
+            if not self.reading[address]:
+                del self.reading[address]
 
         async def counted() -> Message:
             nonlocal size
@@ -69,18 +75,21 @@ class Crowd:
                 raise _slowdown("too many bytes at the same time")
             size += more
             self.bytes += more
-            if not message.get("more_body", False):
+            if not is_read and not message.get("more_body", False):
                 end_reading()
+                take_place()
             return message
 
-        self.inside += 1
-        if not is_read:
-            self.reading[address] += 1
         try:
+            if is_read:
+                take_place()
+            else:
+                self.reading[address] += 1
             await self.app(scope, counted, send)
         finally:
-            end_reading()
-            self.inside -= 1
+            if not is_read:
+                end_reading()
+            self.inside -= places
             self.bytes -= size
 
 

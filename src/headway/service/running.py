@@ -18,6 +18,7 @@ from headway.service.languages import Direction, direction_of, parse_direction
 from headway.service.settings import Settings
 
 _SECONDS_TO_END = 5  # beyond those that a request may take
+_SECONDS_OF_NOTICE = 1.0  # in which load balancers see that the server is ending
 
 
 def serve(
@@ -42,6 +43,7 @@ def serve(
     """
     uvicorn = _library()
     from headway.service.app import create_app
+    from headway.service.connection import Connection
     from headway.service.service import Service
 
     settings = settings or Settings()
@@ -57,6 +59,7 @@ def serve(
 
         class Server(uvicorn.Server):
             failure: HeadwayError | None = None
+            notice = 0.0
 
             async def startup(self, sockets: list[Any] | None = None) -> None:
                 await super().startup(sockets)
@@ -72,15 +75,21 @@ def serve(
                 """End: at once by Ctrl-C, after the accepted requests by SIGTERM."""
                 service.draining = True
                 if sig == TERMINATION:
+                    self.notice = _SECONDS_OF_NOTICE
                     self.config.timeout_graceful_shutdown = int(settings.timeout) + _SECONDS_TO_END
                     self.should_exit = True  # and the status will be 0
                 else:
                     super().handle_exit(sig, frame)
 
+            async def shutdown(self, sockets: list[Any] | None = None) -> None:
+                """Refuse requests with 503 for a moment, then connections, too."""
+                await asyncio.sleep(self.notice)
+                await super().shutdown(sockets)
+
         proxy = settings.proxy
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, ws="none", lifespan="on",
-            http="h11",  # httptools has no limit on the length of an address or of headers
+            http=Connection,
             timeout_graceful_shutdown=1, server_header=False,
             proxy_headers=proxy is not None, forwarded_allow_ips=proxy,
             log_config=None,  # the default would close the logging handlers of the whole process

@@ -5,10 +5,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 from starlette.types import Message, Receive, Scope, Send
 
 from headway.service.crowd import MOST_BYTES, Crowd
+from headway.service.failures import UnavailableError
 
 Serve = Callable[..., tuple[Any, TestClient]]
 
@@ -16,6 +18,10 @@ Serve = Callable[..., tuple[Any, TestClient]]
 def scope(path: str, method: str = "POST", address: str = "192.0.2.1") -> Scope:
     client = (address, 1)
     return {"type": "http", "path": path, "method": method, "headers": [], "client": client}
+
+
+async def at_once() -> Message:
+    return {"type": "http.request", "body": b"q=a"}
 
 
 async def nothing() -> Message:
@@ -28,6 +34,8 @@ def test_requests_beyond_the_most_are_refused_and_probes_are_not() -> None:
         passed: list[str] = []
 
         async def slow(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["path"] in ("/translate", "/v1/translate"):
+                await receive()
             passed.append(scope["path"])
             await may_end.wait()
 
@@ -40,7 +48,8 @@ def test_requests_beyond_the_most_are_refused_and_probes_are_not() -> None:
             async def send(message: Message) -> None:
                 seen.append(message)
 
-            return asyncio.create_task(crowd(scope(path, method), nothing, send))
+            body = at_once if path in ("/translate", "/v1/translate") else nothing
+            return asyncio.create_task(crowd(scope(path, method), body, send))
 
         refused = ("/detect", "/v1/models", "/healthz", "/health", "/metrics")
         tasks = [ask(path) for path in ("/translate", "/v1/translate", *refused)]
@@ -94,9 +103,6 @@ def test_a_client_that_sends_no_bodies_leaves_room_for_others() -> None:
             if message["type"] == "http.response.start":
                 statuses.append(message["status"])
 
-        async def at_once() -> Message:
-            return {"type": "http.request", "body": b"q=a"}
-
         crowd = Crowd(reading, most_read=2)
         slow = [asyncio.create_task(crowd(scope("/translate"), bodies.get, send)) for _ in "ab"]
         await asyncio.sleep(0)
@@ -113,6 +119,46 @@ def test_a_client_that_sends_no_bodies_leaves_room_for_others() -> None:
         await asyncio.gather(*slow)
         await crowd(scope("/translate"), at_once, send)
         assert statuses[3:] == [200, 200, 200]
+        assert (crowd.inside, crowd.bytes, dict(crowd.reading)) == (0, 0, {})
+
+    asyncio.run(run())
+
+
+def test_a_place_is_taken_when_the_body_is_there() -> None:
+    """Slow senders take no places, and find none if others have them when their body ends."""
+
+    async def run() -> None:
+        may_end, bodies = asyncio.Event(), asyncio.Queue[Message]()
+        read: list[str] = []
+
+        async def reading(scope: Scope, receive: Receive, send: Send) -> None:
+            while (await receive()).get("more_body"):
+                pass
+            read.append(scope["path"])
+            await may_end.wait()
+
+        async def send(message: Message) -> None:
+            raise AssertionError
+
+        def ask(path: str, body: Receive, address: str) -> asyncio.Task[None]:
+            return asyncio.create_task(crowd(scope(path, address=address), body, send))
+
+        crowd = Crowd(reading, most=2)
+        slow = [ask("/detect", bodies.get, f"192.0.2.{n}") for n in range(5)]
+        await asyncio.sleep(0)
+        fast = [ask("/translate", at_once, "192.0.2.9") for _ in range(2)]
+        await asyncio.sleep(0)
+        assert (crowd.inside, read) == (2, ["/translate"] * 2)
+        bodies.put_nowait({"type": "http.request", "body": b"q=a"})
+        refused, *slow = slow
+        with pytest.raises(UnavailableError, match="too many requests"):
+            await refused
+        may_end.set()
+        await asyncio.gather(*fast)
+        for _ in slow:
+            bodies.put_nowait({"type": "http.request", "body": b"q=a"})
+        await asyncio.gather(*slow)
+        assert read == ["/translate"] * 2 + ["/detect"] * 4
         assert (crowd.inside, crowd.bytes, dict(crowd.reading)) == (0, 0, {})
 
     asyncio.run(run())

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -65,9 +65,11 @@ def bundle_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def _running(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def _running(
+    *arguments: object, command: Sequence[str] = ("-m", "headway")
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Run the command; give its process and its address, once it translates."""
-    call = [sys.executable, "-m", "headway", "serve", *map(str, arguments), "--port", "0"]
+    call = [sys.executable, *command, "serve", *map(str, arguments), "--port", "0"]
     with subprocess.Popen(
         [*call, "--device", "cpu"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
@@ -86,6 +88,14 @@ def _wait(true: Callable[[], bool]) -> None:
     while not true():
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+def _status(address: str) -> int | None:
+    """Return the status of an answer; None if there is no connection."""
+    try:
+        return httpx.get(address).status_code
+    except httpx.TransportError:
+        return None
 
 
 def _engines(server: subprocess.Popen[str]) -> list[int]:
@@ -161,6 +171,63 @@ def test_a_long_query_is_answered_and_one_beyond_the_limit_is_refused(
         assert connection.recv(65536).startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 431 "))
 
 
+def test_a_request_that_offers_another_protocol_keeps_its_body(served: tuple[Any, str]) -> None:
+    """Java's client offers to switch to HTTP/2; httptools would lose the body then."""
+    _, address = served
+    offer = {
+        "Connection": "Upgrade, HTTP2-Settings",
+        "Upgrade": "h2c",
+        "HTTP2-Settings": "AAMAAABk",
+    }
+    answer = httpx.post(f"{address}/translate", json=SHORT, headers=offer, timeout=60)
+    assert answer.json() == httpx.post(f"{address}/translate", json=SHORT, timeout=60).json()
+
+
+def test_a_connection_whose_headers_have_no_end_is_closed(bundle_path: Path) -> None:
+    """The limit is short here, and a body that takes longer is read."""
+    program = (
+        "from headway.service import connection; connection.SECONDS_FOR_HEADERS = 3; "
+        "from headway.cli.app import main; main()"
+    )
+    with _running(bundle_path, "--no-explorer", command=["-c", program]) as (_, address):
+        host, port = address.removeprefix("http://").split(":")
+        body = json.dumps(SHORT).encode()
+        head = (
+            f"POST /translate HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        ).encode()
+
+        def connect() -> socket.socket:
+            return socket.create_connection((host, int(port)), timeout=60)
+
+        with connect() as silent, connect() as slow, connect() as good, connect() as again:
+            again.sendall(head + body)
+            first = again.recv(65536)
+            again.sendall(b"POST /translate HTTP/1.1\r\nA: ")
+            good.sendall(head + body[:5])
+            with pytest.raises((BrokenPipeError, ConnectionResetError)):
+                _send_headers_without_end(slow)
+            assert _rest(silent) == b""
+            assert (first + _rest(again)).startswith(b"HTTP/1.1 200 ")
+            good.sendall(body[5:])
+            assert good.recv(65536).startswith(b"HTTP/1.1 200 ")
+
+
+def _rest(connection: socket.socket) -> bytes:
+    """Return what comes until the other side closes the connection."""
+    received = b""
+    while part := connection.recv(65536):
+        received += part
+    return received
+
+
+def _send_headers_without_end(connection: socket.socket) -> None:
+    connection.sendall(b"POST /translate HTTP/1.1\r\nA: ")
+    for _ in range(6000):
+        connection.sendall(b"a")
+        time.sleep(0.01)
+
+
 def test_a_chunked_body_over_the_limit_is_refused_before_its_end(served: tuple[Any, str]) -> None:
     _, address = served
     host, port = address.removeprefix("http://").split(":")
@@ -196,9 +263,10 @@ def test_sigterm_finishes_what_is_accepted_and_refuses_more(bundle_path: Path) -
             ]
             time.sleep(0.5)
             server.send_signal(signal.SIGTERM)
-            time.sleep(1)
-            with pytest.raises(httpx.TransportError):
-                httpx.get(f"{address}/health/ready")
+            _wait(lambda: _status(f"{address}/health/ready") == 503)
+            refused = httpx.post(f"{address}/translate", json=SHORT)
+            assert (refused.status_code, refused.headers["Retry-After"]) == (503, "1")
+            _wait(lambda: _status(f"{address}/health/ready") is None)
             statuses = [answer.result().status_code for answer in accepted]
         out, err = server.communicate(timeout=60)
     assert statuses == [200] * 3
