@@ -7,7 +7,7 @@ from headway.decoding.engine import Batch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
 
-_STILL_FULL = 3 / 4  # of the sentences after a refill; figures in benchmarks/log/018 and 069
+STILL_FULL = 3 / 4  # of the sentences after a refill; figures in benchmarks/log/018 and 069
 
 
 def run_search(
@@ -29,7 +29,7 @@ def run_search(
     at_work: dict[int, tuple[int, Request]] = {}  # by slot
     full = 0
     while True:
-        refills = len(at_work) <= full * _STILL_FULL
+        refills = len(at_work) <= full * STILL_FULL
         if taken := waiting.take(len(free)) if refills else []:
             fresh = [free.pop() for _ in taken]
             at_work |= zip(fresh, taken, strict=True)

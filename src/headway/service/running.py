@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import socket
 import sys
 import time
@@ -63,6 +64,8 @@ def serve(
 
             async def startup(self, sockets: list[Any] | None = None) -> None:
                 await super().startup(sockets)
+                gc.collect()
+                gc.freeze()  # or each full collection looks at all libraries while requests wait
                 self.watching = asyncio.create_task(self.watch())
                 ready(_address(host, listener.getsockname()[1]))
 

@@ -18,6 +18,7 @@ The process ends when standard input does and all texts are translated.
 """
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -90,6 +91,8 @@ class Engine:
         count = torch.get_num_threads() if translator.device.type == "cpu" else 1
         self.workers = [Worker(self.maker, self.line, workers=count) for _ in range(count)]
         self.line.arrived = self._offer
+        for worker in self.workers:
+            worker.told = self._flush
         self._threads = [threading.Thread(target=worker.run) for worker in self.workers]
         self._beginner = threading.Thread(target=self._begin_jobs)
 
@@ -130,6 +133,7 @@ class Engine:
             for _ in beginning:
                 self._beginnings.put(beginning)
                 break
+            self._flush()
 
     def _begin(self, own: _Job, message: Mapping[str, Any]) -> Iterator[None]:
         """Put the texts of a job into the line, and yield after each one.
@@ -229,19 +233,29 @@ class Engine:
         self._answer(job, item, error=told)
 
     def _answer(self, job: int, item: int, **answer: Any) -> None:
-        self.say(job=job, item=item, **answer)
+        """Write an answer, which `_flush` sends with those that came at the same time."""
+        line = _line(job=job, item=item, **answer)
         with self._writing:
+            with suppress(BrokenPipeError):
+                self.out.write(line)
             if (known := self._jobs.get(job)) is not None:
                 known.left -= 1
                 if not known.left:
                     self._jobs.pop(job, None)
 
     def say(self, **message: Any) -> None:
-        """Write one message; the web process may be gone."""
-        line = f"{to_json(message, compact=True)}\n"
+        """Send one message; the web process may be gone."""
         with self._writing, suppress(BrokenPipeError):
-            self.out.write(line)
+            self.out.write(_line(**message))
+        self._flush()
+
+    def _flush(self) -> None:
+        with self._writing, suppress(BrokenPipeError):
             self.out.flush()
+
+
+def _line(**message: Any) -> str:
+    return f"{to_json(message, compact=True)}\n"
 
 
 def _steps(source: str, wish: Wish, document: DocumentWork) -> Steps[Any]:
@@ -281,6 +295,8 @@ def main() -> None:
     })  # fmt: skip
     sys.stdin.reconfigure(encoding="utf-8")  # pyright: ignore[reportAttributeAccessIssue]
     sys.setswitchinterval(_SECONDS_OF_PYTHON)
+    gc.collect()
+    gc.freeze()  # or each full collection looks at all libraries and the model: some 0.2 seconds
     engine.run(sys.stdin)
 
 

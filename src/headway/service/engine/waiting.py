@@ -60,6 +60,11 @@ class WaitingLine:
             self._kinds.move_to_end(kind)
             return kind
 
+    def waits(self, kind: Kind) -> bool:
+        """Return True if units of this kind wait."""
+        with self._changed:
+            return kind in self._kinds
+
     def others_wait(self, kind: Kind) -> bool:
         """Return True if units of another kind wait."""
         with self._changed:

@@ -1,5 +1,6 @@
 """A thread that translates: a batch on one core, which is refilled while it runs."""
 
+from collections.abc import Callable
 from contextlib import ExitStack
 
 import torch
@@ -12,6 +13,7 @@ from headway.decoding.build_search import (
     usual_slots,
 )
 from headway.decoding.engine import Batch
+from headway.decoding.run_search import STILL_FULL
 from headway.runtime.openmp import one_thread
 from headway.service.engine.texts import TextMaker, Unit
 from headway.service.engine.waiting import WaitingLine
@@ -41,6 +43,8 @@ class Worker:
         self._has_room = False
         self._batches: dict[Kind, Batch] = {}
         self._batch: Batch | None = None
+        self.told: Callable[[], None] = lambda: None
+        """Called after some texts were answered."""
 
     def run(self) -> None:
         """Work until the line is closed and empty."""
@@ -77,17 +81,21 @@ class Worker:
         most_pieces = pieces_at_work(self.translator.engine, rows, _PIECES // rows // self.workers)
         batch = self._batch = self._batch_of(kind)
         free = list(range(self.slots - 1, -1, -1))  # the last used first: its memory is allocated
-        begun, first = 0, True
+        begun, full, first = 0, 0, True
         while True:
             batch.resume()  # before the look at the line: what comes later interrupts again
             free += self._drop(batch)
             turn = self.slots - begun if self.line.others_wait(kind) else self.slots
             room = most_pieces - sum(unit.pieces for unit in self.at_work.values())
-            self._has_room = turn > 0 and self._may_begin(len(free), room)
+            # Encoding several sentences together costs less, so some must be done if more waited.
+            refills = not full or len(self.at_work) <= full * STILL_FULL
+            may_join = refills and room > 0 and bool(free)
+            self._has_room = turn > 0 and (not self.at_work or may_join)
             if self._has_room:
                 units = self.line.take(kind, min(len(free), turn), room, first=first)
                 first = False
                 begun += self._begin(batch, free, units)
+                full = len(self.at_work) if self.line.waits(kind) else 0
             if not self.at_work:
                 return
             for slot, hypotheses in batch.advance():
@@ -96,13 +104,7 @@ class Worker:
                 found = [h._replace(ids=unit.request.pieces(h.ids)) for h in hypotheses]
                 if (again := self.maker.take(unit, found)) is not None:
                     self.line.add(unit.text.client, [again])
-
-    def _may_begin(self, free: int, pieces: int) -> bool:
-        """Return True if units should begin now.
-
-        In a full batch a quarter must be free: encoding several sentences together costs less.
-        """
-        return not self.at_work or (pieces > 0 and free >= self.slots / 4)
+            self.told()
 
     def _begin(self, batch: Batch, free: list[int], units: list[Unit]) -> int:
         units = [unit for unit in units if not unit.text.dropped]
@@ -147,3 +149,4 @@ class Worker:
             if not text.dropped:
                 text.drop()
                 text.answer(error)
+        self.told()
