@@ -24,7 +24,7 @@ import os
 import sys
 import threading
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -47,6 +47,7 @@ from headway.service.engine.waiting import WaitingLine
 from headway.service.engine.wishes import Wish
 from headway.service.engine.worker import Worker
 
+_LONG = 5000  # characters of a text, which take some 5 ms to begin
 _SECONDS_OF_PYTHON = 0.0005
 """After which a thread lets another one run Python. By default it is 5 ms: so long a worker whose
 sentence has ended would wait for the thread that begins texts."""
@@ -73,11 +74,34 @@ class _Job:
             work.drop()
 
 
+class _Beginner:
+    """A thread that begins the texts of jobs: one text of each job in turn."""
+
+    def __init__(self, begun: Callable[[], None]) -> None:
+        """Call `begun` after each text."""
+        self._begun = begun
+        self.jobs: SimpleQueue[Iterator[None] | None] = SimpleQueue()
+        """Those whose texts have not all begun; None after the last one."""
+        self.thread = threading.Thread(target=self._run)
+
+    def _run(self) -> None:
+        closed = False
+        while not (closed and self.jobs.empty()):
+            if (job := self.jobs.get()) is None:
+                closed = True
+                continue
+            for _ in job:
+                self.jobs.put(job)
+                break
+            self._begun()
+
+
 class Engine:
     """Jobs of texts, and the workers that translate them.
 
-    One thread reads the messages. Another divides texts into sentences and tokenizes them, so that
-    cancellations and measures do not wait for that: one text of each job in turn.
+    One thread reads the messages. Others divide texts into sentences and tokenize them, so that
+    cancellations and measures do not wait for that. A job with a long text has another thread than
+    the rest, whose texts do not wait for that text either.
     """
 
     def __init__(self, translator: TextTranslator, out: TextIO, glossary: Glossary | None) -> None:
@@ -86,26 +110,27 @@ class Engine:
         self.line = WaitingLine()
         self._writing = threading.Lock()
         self._jobs: dict[int, _Job] = {}
-        self._beginnings: SimpleQueue[Iterator[None] | None] = SimpleQueue()
-        """Jobs whose texts have not all begun; None after the last message."""
         count = torch.get_num_threads() if translator.device.type == "cpu" else 1
         self.workers = [Worker(self.maker, self.line, workers=count) for _ in range(count)]
         self.line.arrived = self._offer
         for worker in self.workers:
             worker.told = self._flush
         self._threads = [threading.Thread(target=worker.run) for worker in self.workers]
-        self._beginner = threading.Thread(target=self._begin_jobs)
+        self._of_short, self._of_long = _Beginner(self._flush), _Beginner(self._flush)
 
     def run(self, messages: Iterator[str]) -> None:
         """Answer messages until they end, and then the texts that are still being translated."""
-        for thread in (self._beginner, *self._threads):
+        beginners = (self._of_short, self._of_long)
+        for thread in (*(beginner.thread for beginner in beginners), *self._threads):
             thread.start()
         try:
             for message in messages:
                 self._receive(json.loads(message))
         finally:
-            self._beginnings.put(None)
-            self._beginner.join()
+            for beginner in beginners:
+                beginner.jobs.put(None)
+            for beginner in beginners:
+                beginner.thread.join()
             self.line.close()
             for thread in self._threads:
                 thread.join()
@@ -113,7 +138,9 @@ class Engine:
     def _receive(self, message: Mapping[str, Any]) -> None:
         if "job" in message:
             self._jobs[message["job"]] = job = _Job(len(message["texts"]))
-            self._beginnings.put(self._begin(job, message))
+            is_long = max(map(len, message["texts"]), default=0) > _LONG
+            beginner = self._of_long if is_long else self._of_short
+            beginner.jobs.put(self._begin(job, message))
         elif "cancel" in message:
             self._cancel(message["cancel"])
         else:
@@ -122,18 +149,6 @@ class Engine:
             self.say(
                 measured=message["measure"], waiting=len(self.line), at_work=at_work, slots=slots
             )
-
-    def _begin_jobs(self) -> None:
-        """Begin one text of each job in turn, until all of the last message have begun."""
-        closed = False
-        while not (closed and self._beginnings.empty()):
-            if (beginning := self._beginnings.get()) is None:
-                closed = True
-                continue
-            for _ in beginning:
-                self._beginnings.put(beginning)
-                break
-            self._flush()
 
     def _begin(self, own: _Job, message: Mapping[str, Any]) -> Iterator[None]:
         """Put the texts of a job into the line, and yield after each one.

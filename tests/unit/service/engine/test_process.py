@@ -86,6 +86,30 @@ def test_messages_are_read_while_a_text_begins_and_jobs_begin_in_turn(
     ]  # fmt: skip
 
 
+def test_a_short_text_does_not_wait_until_a_long_one_has_begun(
+    translator: TextTranslator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = io.StringIO()
+    engine = Engine(translator, out, None)
+    short_has_begun, units = threading.Event(), engine.maker.units
+
+    def in_order(job: int, client: str, source: str, *rest: Any) -> Any:
+        if len(source) > 5000:
+            assert short_has_begun.wait(60)
+        else:
+            short_has_begun.set()
+        return units(job, client, source, *rest)
+
+    monkeypatch.setattr(engine.maker, "units", in_order)
+    jobs = [{"job": n, "client": str(n), "texts": [text], "wish": {}}
+            for n, text in enumerate((" " * 5001, "나는"))]  # fmt: skip
+    engine.run(map(json.dumps, jobs))
+    answers = map(json.loads, out.getvalue().splitlines())
+    assert sorted((answer["job"], "translation" in answer) for answer in answers) == [
+        (0, True), (1, True),
+    ]  # fmt: skip
+
+
 def test_a_document_is_that_of_the_translator(translator: TextTranslator) -> None:
     from headway.documents import translate_text
 
