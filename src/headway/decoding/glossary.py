@@ -21,6 +21,7 @@ class _Entry(NamedTuple):
     """The forms of its first word: a text without any of them does not have the term."""
     pattern: re.Pattern[str]
     target: str
+    """Empty if the term stays as it is in the text."""
 
 
 class Glossary:
@@ -30,15 +31,15 @@ class Glossary:
         """Take source terms with their translations.
 
         A term is found as whole words, as it is written or with a capital first letter. `term*`
-        is found with any ending. Raises ConfigError for an empty term or translation, and for two
-        translations of one term.
+        is found with any ending. A term with an empty translation stays as it is in the text.
+        Raises ConfigError for an empty term, and for two translations of one term.
         """
         require_type("glossary", entries, Mapping, _REMEDY)
         targets: dict[str, str] = {}
         for source, target in entries.items():
             for side in (source, target):
                 require_type("A side of the glossary", side, str, _REMEDY)
-            if fault := _fault(source, target):
+            if fault := _fault(source):
                 raise ConfigError(f"The glossary entry {shown(source)} {fault}.", "Correct it.")
             term = _plain(source)
             if targets.setdefault(term, target.strip()) != target.strip():
@@ -47,7 +48,8 @@ class Glossary:
                     f"'{target.strip()}'.",
                     "Choose one of them.",
                 )
-        self.targets = list(dict.fromkeys(targets.values()))
+        kept = {term: target or term.rstrip("*") for term, target in targets.items()}
+        self.targets = list(dict.fromkeys(kept.values()))
         # Among terms of equal length, those with a capital and those without a star come first.
         order = sorted(targets, key=lambda term: (-len(term.rstrip("*")), "*" in term, term))
         self._searched = [_entry(term, targets[term]) for term in order]
@@ -73,12 +75,13 @@ class Glossary:
                 continue
             columns = line.split("\t")
             fault = (
-                f"has {len(columns)} columns, not two" if len(columns) != 2 else _fault(*columns)
+                f"has {len(columns)} columns, not two" if len(columns) != 2 else _fault(columns[0])
             )
             if fault:
                 raise DataError(
                     f"{path}, line {number} {fault}.",
-                    "Write a source term, a tab and its translation into each line.",
+                    "Write a source term, a tab and its translation into each line; nothing after "
+                    "the tab if the term stays as it is.",
                 )
             term, target = _plain(columns[0]), columns[1].strip()
             if entries.setdefault(term, target) != target:
@@ -105,7 +108,7 @@ class Glossary:
             for match in pattern.finditer(text):
                 begin, end = match.span()
                 if all(end <= start or stop <= begin for start, stop, _ in occurrences):
-                    occurrences.append((begin, end, target))
+                    occurrences.append((begin, end, target or match[0]))
                     self._unused.pop(term, None)
         return list(dict.fromkeys(target for _, _, target in sorted(occurrences)))
 
@@ -124,13 +127,11 @@ def looks_like_glossary(lines: Iterable[str]) -> bool:
     return bool(columns) and set(columns) == {1}
 
 
-def _fault(source: str, target: str) -> str:
+def _fault(source: str) -> str:
     """Return the fault of an entry; empty if it has none."""
     term = source.strip()
     if not term.rstrip("*").strip():
         return "has no source term"
-    if not target.strip():
-        return "has no translation"
     if "*" in term[:-1]:
         return f"has a * within the term '{term}', where only its end may have one"
     return ""

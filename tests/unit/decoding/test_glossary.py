@@ -45,6 +45,9 @@ from headway.errors import ConfigError, DataError
         # Whatever form the characters have.
         ({"caf\u00e9": "koffie"}, "the cafe\u0301 here", ["koffie"]),
         ({"apple": "appel"}, "nothing", []),
+        # Without a translation the term stays as the text has it.
+        ({"headway": "", "run*": " "}, "Headway is running, headway runs",
+         ["Headway", "running", "headway", "runs"]),
     ],
 )  # fmt: skip
 def test_terms_of_a_text(entries: dict[str, str], text: str, terms: list[str]) -> None:
@@ -56,7 +59,6 @@ def test_terms_of_a_text(entries: dict[str, str], text: str, terms: list[str]) -
     [
         ({"": "a"}, "The glossary entry '' has no source term."),
         ({" * ": "a"}, "has no source term"),
-        ({"a": " "}, "The glossary entry 'a' has no translation."),
         ({"a*b": "c"}, r"has a \* within the term 'a\*b'"),
         ({"a b": "c", "a  b": "d"}, "two translations of 'a b': 'c' and 'd'"),
         ({"a": 1}, "A side of the glossary is of type int"),
@@ -90,12 +92,13 @@ def test_a_glossary_without_terms_is_none() -> None:
 def test_a_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "gl.tsv"
     path.write_text(
-        "\ufeffapprove\tgoedkeur\r\n\n 학생* \tstudent\napprove\tgoedkeur\n", encoding="utf-8"
+        "\ufeffapprove\tgoedkeur\r\n\n 학생* \tstudent\napprove\tgoedkeur\nHeadway\t\n",
+        encoding="utf-8",
     )
 
     glossary = Glossary.read(path)
 
-    assert glossary.targets == ["goedkeur", "student"]
+    assert glossary.targets == ["goedkeur", "student", "Headway"]
     assert glossary.terms("학생이 approve") == ["student", "goedkeur"]
 
 
@@ -105,7 +108,6 @@ def test_a_file_is_read(tmp_path: Path) -> None:
         ("a\tb\nc d\n", "line 2 has 1 columns, not two"),
         ("a\tb\tc\n", "line 1 has 3 columns, not two"),
         ("a\tb\n\n\tc\n", "line 3 has no source term"),
-        ("a\t \n", "line 1 has no translation"),
         ("a\tb\nx*y\tb\n", r"line 2 has a \* within"),
         ("a\tb\nc\td\na\te\n", "lines 1 and 3 have two translations of 'a': 'b' and 'e'"),
         ("\n", "has no line with a term"),
