@@ -32,6 +32,7 @@ class _Job:
     items: dict[int, Item]
     count: int
     each: Callable[[int, Item], None]
+    part: Callable[[int, str], None]
     done: asyncio.Future[list[Item]] = field(default_factory=asyncio.Future)
 
 
@@ -91,13 +92,15 @@ class ModelProcess:
         client: str = "",
         prefixes: Sequence[str] | None = None,
         each: Callable[[int, Item], None] = lambda place, item: None,
+        part: Callable[[int, str], None] = lambda place, text: None,
     ) -> list[Item]:
         """Return an answer for each text. If this is cancelled, the texts are given up.
 
         client: takes turns with others. each: receives the place and the answer of each text as
-        soon as it is there. Raises ProcessEndedError.
+        soon as it is there; part: before that, those of its parts, if the wish has parts. Raises
+        ProcessEndedError.
         """
-        number, job = next(self._numbers), _Job({}, len(texts), each)
+        number, job = next(self._numbers), _Job({}, len(texts), each, part)
         if not texts:
             return []
         self._jobs[number] = job
@@ -178,6 +181,9 @@ class ModelProcess:
         if job is None:
             return  # given up
         place = message["item"]
+        if "part" in message:
+            job.part(place, message["part"])
+            return
         job.items[place] = message
         job.each(place, message)
         if len(job.items) == job.count and not job.done.done():

@@ -25,6 +25,7 @@ _SECONDS_OF_START = 5.0  # about
 _RECENT = 10.0  # seconds for which a translation shows that the process works
 
 Each = Callable[[int, Item], None]
+Part = Callable[[int, str], None]
 Start = Callable[[Sequence[str]], Awaitable[ModelProcess]]
 
 
@@ -120,8 +121,8 @@ class ServedModel:
     ) -> list[Item]:
         """Return an answer for each text, by the process of this moment.
 
-        more: prefixes and each, as in `ModelProcess.translate`. Raises UnavailableError if there is
-        no process, or if it ends meanwhile.
+        more: prefixes, each and part, as in `ModelProcess.translate`. Raises UnavailableError if
+        there is no process, or if it ends meanwhile.
         """
         sizes = costs_of(texts, wish, more.get("prefixes"))
         answered: set[int] = set()

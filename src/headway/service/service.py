@@ -14,7 +14,7 @@ from headway.service.keys import Client, Keys
 from headway.service.languages import Routes, check_pivot
 from headway.service.model_process import Item
 from headway.service.rate import RateLimit, client_of
-from headway.service.served_model import Each, ServedModel, costs_of
+from headway.service.served_model import Each, Part, ServedModel, costs_of
 from headway.service.settings import Settings
 from headway.serving.failures import RefusedError
 
@@ -104,18 +104,21 @@ class Service:
         *,
         prefixes: Sequence[str] | None = None,
         each: Each = lambda place, item: None,
+        part: Part = lambda place, text: None,
     ) -> list[Item]:
         """Return an answer for each text, by one model or two, one after the other.
 
         Both have the form of the wish, the texts that stay, and the division into sentences. The
-        rest of the wish, the prefixes and `each` are for the last one. Raises UnavailableError if
-        the queue of a model is full, or its process does not run.
+        rest of the wish, the prefixes, `each` and `part` are for the last one. Raises
+        UnavailableError if the queue of a model is full, or its process does not run.
         """
         models = [self.models[name] for name in chain]
         self.check_capacity([chain], sum(costs_of(texts, wish, prefixes)))
         line = _line_of(client)
         if len(models) == 1:
-            return await models[0].translate(texts, wish, line, prefixes=prefixes, each=each)
+            return await models[0].translate(
+                texts, wish, line, prefixes=prefixes, each=each, part=part
+            )
         first, second = models
         shared = {name: wish[name] for name in _OF_BOTH if name in wish}
         items = await first.translate(texts, shared, line)
@@ -123,8 +126,9 @@ class Service:
         between = [items[place]["translation"]["text"] for place in places]
         chosen = prefixes and [prefixes[place] for place in places]
         answers = await second.translate(
-            between, wish, line, prefixes=chosen, each=lambda n, item: each(places[n], item)
-        )
+            between, wish, line, prefixes=chosen, each=lambda n, item: each(places[n], item),
+            part=lambda n, text: part(places[n], text),
+        )  # fmt: skip
         for place, answer in zip(places, answers, strict=True):
             items[place] = answer
         return items

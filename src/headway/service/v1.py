@@ -1,7 +1,7 @@
 """Headway's own routes: each text has an answer of its own, with all that is known about it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fastapi import APIRouter, Request
@@ -15,11 +15,13 @@ from headway.service.languages import code_of
 from headway.service.libretranslate import AUTO, no_pair, no_target
 from headway.service.model_process import Item
 from headway.service.schemas import TranslateBody
-from headway.service.served_model import costs_of
+from headway.service.served_model import Part, costs_of
 from headway.service.service import Here, Service, too_large
 from headway.serving.failures import Json, RefusedError, error_body, json_bytes
 
 router = APIRouter(prefix="/v1")
+
+Put = Callable[[int, dict[str, Any]], None]
 
 _FORCED = 500  # characters of the terms and the prefix of a text
 
@@ -57,7 +59,8 @@ async def models(here: Here) -> Json:
 async def translate(here: Here, request: Request, body: TranslateBody) -> Any:
     """Translate texts; a text that cannot be translated has an error of its own.
 
-    With the header `Accept: text/event-stream` each text comes as soon as it is translated.
+    With the header `Accept: text/event-stream` each text comes as soon as it is translated, and
+    before that each of its parts.
     """
     asked = await _asked(here, request, body)
     if "text/event-stream" in request.headers.get("accept", ""):
@@ -200,9 +203,13 @@ def _named(here: Service, asked: Asked) -> dict[str, Any]:
 
 
 async def _answers(
-    here: Service, asked: Asked, put: Any = lambda place, item: None
+    here: Service, asked: Asked, put: Put = lambda place, item: None, part: Part | None = None
 ) -> list[dict[str, Any]]:
-    """Return the item of each text; `put` receives each as soon as it is there."""
+    """Return the item of each text; `put` receives each as soon as it is there.
+
+    part: receives the translation of each part of a text before that; None leaves them out.
+    """
+    wish = asked.wish if part is None else asked.wish | {"parts": True}
     items: dict[int, dict[str, Any]] = {}
 
     def keep(place: int, item: dict[str, Any]) -> None:
@@ -220,10 +227,11 @@ async def _answers(
         answered = await here.translate(
             chain,
             [asked.texts[place] for place in places],
-            asked.wish,
+            wish,
             asked.client,
             prefixes=[asked.prefixes[place] for place in places] if asked.prefixes else None,
             each=lambda number, item: keep(places[number], _item(item)),
+            part=lambda number, text: part and part(places[number], text),
         )
         for place, item in zip(places, answered, strict=True):
             if place not in items:  # the first of two models refused it
@@ -249,9 +257,12 @@ async def _events(here: Service, request: Request, asked: Asked) -> AsyncIterato
     def put(place: int, item: dict[str, Any]) -> None:
         ready.put_nowait(_event("item", {"item": place} | item))
 
+    def put_part(place: int, text: str) -> None:
+        ready.put_nowait(_event("text", {"item": place, "text": text}))
+
     async def run() -> None:
         try:
-            await here.until_deadline(request, _answers(here, asked, put), asked.seconds)
+            await here.until_deadline(request, _answers(here, asked, put, put_part), asked.seconds)
             ready.put_nowait(_event("end", _named(here, asked)))
         except RefusedError as error:
             ready.put_nowait(_event("error", error_body(error)))

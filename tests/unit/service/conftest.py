@@ -44,6 +44,7 @@ class Reverser:
         client: str = "",
         prefixes: Sequence[str] | None = None,
         each: Callable[[int, Item], None] = lambda place, item: None,
+        part: Callable[[int, str], None] = lambda place, text: None,
     ) -> list[Item]:
         if not self.is_alive:
             raise ProcessEndedError("It has ended.")
@@ -60,6 +61,8 @@ class Reverser:
             self.given_up += 1
             raise
         for place, item in enumerate(items):
+            if wish.get("parts"):
+                part(place, texts[place][::-1])
             each(place, item)
         return items
 

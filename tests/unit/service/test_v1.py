@@ -142,13 +142,24 @@ def test_events_come_for_each_text_and_at_the_end(serve: Serve) -> None:
     headers = {"Accept": "text/event-stream"}
     body = {"texts": ["가나", "다"], **KO_EN}
     events = _events(client.post("/v1/translate", json=body, headers=headers).text)
-    assert [kind for kind, _ in events] == ["item", "item", "end"]
-    assert {content["item"]: content["text"] for _, content in events[:2]} == {0: "나가", 1: "다"}
+    assert [kind for kind, _ in events] == ["text", "item", "text", "item", "end"]
+    for kind in ("text", "item"):
+        told = {content["item"]: content["text"] for own, content in events if own == kind}
+        assert told == {0: "나가", 1: "다"}
     served.started[0].hold = True
     late = client.post("/v1/translate", json={**body, "timeout_s": 0.05}, headers=headers)
     ((kind, content),) = _events(late.text)
     assert kind == "error"
     assert "0.05 seconds" in content["error"]["message"]
+
+
+def test_parts_have_the_place_of_their_text_behind_two_models(serve: Serve) -> None:
+    served, client = serve("ko-en", "en-de", pivot="en")
+    body = {"texts": ["refused", "..", "가나"], "source": "ko", "target": "de"}
+    headers = {"Accept": "text/event-stream"}
+    events = _events(client.post("/v1/translate", json=body, headers=headers).text)
+    assert [content for kind, content in events if kind == "text"] == [{"item": 2, "text": "가나"}]
+    assert [process.asked[0][1] for process in served.started] == [{}, {"parts": True}]
 
 
 def _events(text: str) -> list[tuple[str, Any]]:

@@ -10,6 +10,7 @@ and standard output answers
 
     {"ready": {"checksum": …, "source_language": …, "target_language": …, "model": …}}
     {"failed": {"message": …, "remedy": …}}                  instead, if the model cannot be loaded
+    {"job": 7, "item": 0, "part": "…"}                       for each part, if the wish has "parts"
     {"job": 7, "item": 0, "translation": {…}}                for each text, in any order
     {"job": 7, "item": 0, "error": {"message": …, "remedy": …, "fault": false}}
     {"measured": 8, "waiting": …, "at_work": …, "slots": …}
@@ -193,7 +194,8 @@ class Engine:
             document.begin(_steps(source, wish, document))
             return
         tell = partial(self._tell, job, item)
-        text, units = self.maker.units(job, client, source, demands, tell, prefix)
+        tell_part = partial(self._tell_part, job, item) if wish.parts else None
+        text, units = self.maker.units(job, client, source, demands, tell, prefix, tell_part)
         own.add(text)
         if text.dropped:
             return
@@ -223,6 +225,10 @@ class Engine:
         translation = as_message(found, alignments=aligned)
         self._answer(job, item, translation=translation, pieces=len(found.pieces))
 
+    def _tell_part(self, job: int, item: int, part: str) -> None:
+        """Tell the translation of a part; a worker calls this, and flushes."""
+        self._write(job=job, item=item, part=part)
+
     def _tell_document(
         self, job: int, item: int, document: DocumentWork, found: Finished[Any] | Exception
     ) -> None:
@@ -249,10 +255,8 @@ class Engine:
 
     def _answer(self, job: int, item: int, **answer: Any) -> None:
         """Write an answer, which `_flush` sends with those that came at the same time."""
-        line = _line(job=job, item=item, **answer)
+        self._write(job=job, item=item, **answer)
         with self._writing:
-            with suppress(BrokenPipeError):
-                self.out.write(line)
             if (known := self._jobs.get(job)) is not None:
                 known.left -= 1
                 if not known.left:
@@ -260,17 +264,17 @@ class Engine:
 
     def say(self, **message: Any) -> None:
         """Send one message; the web process may be gone."""
-        with self._writing, suppress(BrokenPipeError):
-            self.out.write(_line(**message))
+        self._write(**message)
         self._flush()
+
+    def _write(self, **message: Any) -> None:
+        line = f"{to_json(message, compact=True)}\n"
+        with self._writing, suppress(BrokenPipeError):
+            self.out.write(line)
 
     def _flush(self) -> None:
         with self._writing, suppress(BrokenPipeError):
             self.out.flush()
-
-
-def _line(**message: Any) -> str:
-    return f"{to_json(message, compact=True)}\n"
 
 
 def _steps(source: str, wish: Wish, document: DocumentWork) -> Steps[Any]:

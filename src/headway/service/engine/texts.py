@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from headway.decoding.assemble import TranslationBuilder
+from headway.decoding.assemble import JoinedText, TranslationBuilder
 from headway.decoding.attention import AttentionReader
 from headway.decoding.banned import BannedTexts
 from headway.decoding.glossary import Glossary, as_glossary
@@ -33,12 +33,16 @@ class Text:
     options: SearchOptions
     alignments: bool
     answer: "Answer"
+    tell: Callable[[str], None] | None = None
+    """Receives the translation of each part, in order; None if nothing waits for parts."""
     hypotheses: list[list[Hypothesis]] = field(init=False)
     ran_away: list[bool] = field(init=False)
     left: int = field(init=False)
     """The parts that are not translated yet."""
     dropped: bool = False
     """True if nothing waits for the translation any more."""
+    told: JoinedText = field(default_factory=JoinedText)
+    """The translations of the parts that `tell` has received."""
 
     def __post_init__(self) -> None:
         """Begin without results."""
@@ -115,11 +119,20 @@ class TextMaker:
         )
 
     def units(
-        self, job: int, client: str, source: str, demands: Demands, answer: Answer, prefix: str = ""
+        self,
+        job: int,
+        client: str,
+        source: str,
+        demands: Demands,
+        answer: Answer,
+        prefix: str = "",
+        tell: Callable[[str], None] | None = None,
     ) -> tuple[Text, list[Unit]]:
         """Return a text with its units; it has none if it is blank.
 
-        Raises ConfigError or DataError for demands that the model cannot meet.
+        answer: receives the translation. tell: receives that of each part, in order, with the space
+        before it; together they are the text of the translation. Raises ConfigError or DataError
+        for demands that the model cannot meet.
         """
         requests, options = self.translator.requests, demands.options
         parts = requests.parts(source, at_most=demands.at_most)
@@ -128,7 +141,7 @@ class TextMaker:
             glossary=demands.glossary, banned=demands.banned,
         )  # fmt: skip
         forced = [request.is_forced for request in made]
-        text = Text(job, client, source, parts, forced, options, demands.alignments, answer)
+        text = Text(job, client, source, parts, forced, options, demands.alignments, answer, tell)
         return text, [
             Unit(text, place, request, _kind(options, request, demands.banned))
             for place, request in enumerate(made)
@@ -149,13 +162,25 @@ class TextMaker:
                 again = shortened(unit.request, text.options)
                 kind = unit.kind._replace(options=tightened(text.options))
                 return Unit(text, unit.place, again, kind, found, unit.request)
-        text.hypotheses[unit.place] = found
         with self._counting:  # parts of one text may be with several workers
+            text.hypotheses[unit.place] = found
+            self._tell(text)
             text.left -= 1
             is_last = text.left == 0
         if is_last and not text.dropped:
             self.finish(text)
         return None
+
+    def _tell(self, text: Text) -> None:
+        """Tell the parts that are translated, as far as all before them are."""
+        if text.tell is None or text.dropped:
+            return
+        for place in range(len(text.told.glued), len(text.parts)):
+            if not (found := text.hypotheses[place]):
+                return
+            best = max(found, key=lambda hypothesis: hypothesis.score)
+            written = self.translator.bundle.target_tokenizer.decode(best.ids)
+            text.tell(text.told.add(written, text.parts[place].joint))
 
     def finish(self, text: Text) -> None:
         """Answer a text whose parts are all translated."""

@@ -21,6 +21,8 @@ class Wish:
     banned: tuple[str, ...] = ()
     glossary: Mapping[str, str] | None = None
     """None is the server's."""
+    parts: bool = False
+    """Tell the translation of each part of a text, too, as soon as it is there."""
     form: str | None = None
     """Translate a text as a document of this form (`headway.documents`); None for text alone."""
     file: bool = False

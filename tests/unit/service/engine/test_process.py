@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from headway.decoding.translator import TextTranslator
 from headway.service.engine.process import Engine
@@ -84,6 +86,25 @@ def test_messages_are_read_while_a_text_begins_and_jobs_begin_in_turn(
     assert sorted((answer["job"], answer["item"]) for answer in answers) == [
         (1, 0), (1, 1), (1, 2), (2, 0),
     ]  # fmt: skip
+
+
+@settings(max_examples=20)
+@given(
+    st.lists(st.lists(st.text("나는너보 ", min_size=1, max_size=9), max_size=5), max_size=4),
+    st.integers(1, 3),
+)
+def test_the_parts_of_a_text_are_its_translation(
+    translator: TextTranslator, texts: list[list[str]], n_best: int
+) -> None:
+    """Each comes before the whole, in order; some sentences are longer than the model takes."""
+    joined = [". ".join(sentences) for sentences in texts]
+    wish = {"parts": True, "n_best": n_best}
+    told = [""] * len(texts)
+    for answer in _answers(translator, [{"job": 1, "client": "a", "texts": joined, "wish": wish}]):
+        if "part" in answer:
+            told[answer["item"]] += answer["part"]
+        else:
+            assert told[answer["item"]] == answer["translation"]["text"]
 
 
 def test_a_short_text_does_not_wait_until_a_long_one_has_begun(
