@@ -6,16 +6,21 @@ switch to HTTP/2, as those of Java do. httptools does neither (benchmarks/log/09
 
 import asyncio
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS_FOR_HEADERS = 20.0
+_CAN_ANSWER = (h11.IDLE, h11.SEND_RESPONSE)
 
 
 class Connection(H11Protocol):
-    """Close a connection on which no request begins for some seconds.
+    """Close a connection on which no request begins for some seconds, and one whose body breaks.
 
     uvicorn closes one that is silent after an answer. This closes one that sends something, but no
     headers with an end, and one that has never sent anything.
+
+    uvicorn answers bytes that are no HTTP by 400, also if they are in the body of a request that
+    the application reads or answers. The second answer would be an exception in the log.
     """
 
     _closing: asyncio.TimerHandle | None = None
@@ -34,6 +39,17 @@ class Connection(H11Protocol):
         """Expect nothing more."""
         super().connection_lost(exc)
         self._stop()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer, unless the application has begun to; end its work and the connection."""
+        cycle = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True
+            cycle.message_event.set()
+        if self.conn.our_state in _CAN_ANSWER:
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
 
     def _watch(self) -> None:
         is_answering = self.cycle is not None and not self.cycle.response_complete

@@ -13,14 +13,14 @@ from fastapi.concurrency import run_in_threadpool
 
 from headway.documents import Form, endings, form_of
 from headway.documents.steps import EMPTY
-from headway.service.descriptions import TRANSLATE_FILE
+from headway.service.descriptions import DOWNLOAD_FILE, ERRORS, TRANSLATE_FILE
 from headway.service.detection import detect, text_of_html
 from headway.service.libretranslate import AUTO, check_pair, known_code
 from headway.service.reading import Fields, read_fields
 from headway.service.service import Here, Service
 from headway.serving.failures import Json, RefusedError
 
-router = APIRouter()
+router = APIRouter(responses=ERRORS)
 
 _SECONDS = 30 * 60
 _BYTES = 100 * 2**20  # of all files together; the oldest are forgotten first
@@ -143,9 +143,10 @@ def _plain_name(name: str) -> str:
     return "".join(c for c in last if c.isprintable()).strip(". ")[-_NAME:]
 
 
-@router.get("/download_file/{name:path}")
-async def download_file(request: Request, name: str) -> Response:
+@router.get("/download_file/{name:path}", openapi_extra=DOWNLOAD_FILE, response_class=Response)
+async def download_file(request: Request) -> Response:
     """Return a translated file, with the name that was sent."""
+    name = request.path_params["name"]
     if name != _plain_name(name):
         raise RefusedError(400, "Invalid filename")
     content = request.app.state.files.get(name)

@@ -11,7 +11,14 @@ from fastapi import APIRouter, Request
 from fastapi.concurrency import run_in_threadpool
 
 from headway.documents import endings
-from headway.service.descriptions import DETECT, SUGGEST, TRANSLATE
+from headway.service.descriptions import (
+    DETECT,
+    ERRORS,
+    FRONTEND_SETTINGS,
+    LANGUAGES,
+    SUGGEST,
+    TRANSLATE,
+)
 from headway.service.detection import Detection, detect, has_words, text_of_html
 from headway.service.keys import Client
 from headway.service.languages import code_of, name_of
@@ -20,7 +27,7 @@ from headway.service.reading import Fields, read_fields
 from headway.service.service import Here, Service, too_large
 from headway.serving.failures import Json, RefusedError
 
-router = APIRouter()
+router = APIRouter(responses=ERRORS)
 
 AUTO = "auto"
 _FORMATS = ("text", "html")
@@ -205,13 +212,13 @@ async def detect_language(here: Here, request: Request) -> Json:
     return Json([detection.as_dict() for detection in found[:_DETECTIONS] or [_UNKNOWN]])
 
 
-@router.get("/languages")
+@router.get("/languages", openapi_extra=LANGUAGES)
 async def languages(here: Here) -> Json:
     """Return the languages, each with the languages that it is translated to."""
     return Json(here.routes.described())
 
 
-@router.get("/frontend/settings")
+@router.get("/frontend/settings", openapi_extra=FRONTEND_SETTINGS)
 async def frontend_settings(here: Here) -> Json:
     """Return what LibreTranslate's page and some clients ask for first."""
     settings, codes = here.settings, here.routes.codes

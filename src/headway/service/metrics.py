@@ -11,10 +11,11 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.registry import Collector
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from headway.service.descriptions import ERRORS, METRICS
 from headway.service.served_model import ServedModel
 from headway.service.service import Here, Service
 
-router = APIRouter()
+router = APIRouter(responses=ERRORS)
 
 _SECONDS = 1.0  # for the measurements of a process
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
@@ -107,7 +108,7 @@ class _Now(Collector):
             yield family
 
 
-@router.get("/metrics")
+@router.get("/metrics", openapi_extra=METRICS, response_class=Response)
 async def metrics(here: Here, request: Request) -> Response:
     """Return the measurements in Prometheus' text form; needs a key if the server does."""
     here.client(request, "")

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import gc
+import logging
 import socket
 import sys
 import time
@@ -51,6 +52,7 @@ def serve(
     if explorer:
         _check_limits(settings)
     allow_many_open_files()
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # else a line for each bad form
     with _listen(host, port) as listener:
         explorer_app = _explorer(paths, device, host, settings, trust_code) if explorer else None
         directions = _directions(paths, languages, explorer=explorer)

@@ -9,6 +9,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from headway.errors import suggest
+from headway.service.descriptions import MODELS, OWN_ERRORS, OWN_TRANSLATE
 from headway.service.detection import Detection, detect, has_words, text_of_html
 from headway.service.keys import Client
 from headway.service.languages import code_of
@@ -19,7 +20,7 @@ from headway.service.served_model import Part, costs_of
 from headway.service.service import Here, Service, too_large
 from headway.serving.failures import Json, RefusedError, error_body, json_bytes
 
-router = APIRouter(prefix="/v1")
+router = APIRouter(prefix="/v1", responses=OWN_ERRORS)
 
 Put = Callable[[int, dict[str, Any]], None]
 
@@ -39,7 +40,7 @@ class Asked(NamedTuple):
     seconds: float | None
 
 
-@router.get("/models")
+@router.get("/models", openapi_extra=MODELS)
 async def models(here: Here) -> Json:
     """Return the models: names, languages, checksums, and whether they are ready."""
     return Json({"models": [
@@ -55,7 +56,7 @@ async def models(here: Here) -> Json:
     ]})  # fmt: skip
 
 
-@router.post("/translate")
+@router.post("/translate", openapi_extra=OWN_TRANSLATE)
 async def translate(here: Here, request: Request, body: TranslateBody) -> Any:
     """Translate texts; a text that cannot be translated has an error of its own.
 

@@ -81,7 +81,7 @@ def _file(text: str) -> Item:
     content = b64decode(text)
     if b"refused" in content:
         return _item("refused", 1)
-    answer = b64encode(content.decode()[::-1].encode()).decode()
+    answer = b64encode(content.decode("utf-8", "replace")[::-1].encode()).decode()
     flags = ["empty", "split"] if b"no translation" in content else ["split"]
     translation = {"text": answer, "hypotheses": [{"text": answer}], "flags": flags}
     return {"translation": translation, "pieces": 1}

@@ -240,6 +240,26 @@ def test_a_chunked_body_over_the_limit_is_refused_before_its_end(served: tuple[A
         assert connection.recv(65536).startswith(b"HTTP/1.1 413 ")
 
 
+def test_a_body_that_breaks_has_one_answer_and_no_exception_in_the_log(bundle_path: Path) -> None:
+    with _running(bundle_path, "--no-explorer") as (server, address):
+        host, port = address.removeprefix("http://").split(":")
+        chunked = "Transfer-Encoding: chunked\r\n\r\n"
+        heads = [  # a body that is read, a Host that is refused first, and one that is not read
+            f"POST /translate HTTP/1.1\r\nHost: {host}\r\n{chunked}",
+            f"POST /translate HTTP/1.1\r\nHost: evil.example\r\n{chunked}",
+            f"GET /languages HTTP/1.1\r\nHost: {host}\r\n{chunked}",
+        ]
+        for head in heads * 3:
+            with socket.create_connection((host, int(port)), timeout=60) as connection:
+                connection.sendall(f"{head}5\r\nabcde\r\nzz\r\n".encode())
+                received = b"".join(iter(lambda c=connection: c.recv(65536), b""))
+            assert received.count(b"HTTP/1.1 ") == 1
+            assert received.startswith(b"HTTP/1.1 400 ")
+        server.send_signal(signal.SIGTERM)
+        _, errors = server.communicate(timeout=60)
+    assert "Traceback" not in errors
+
+
 @on_linux
 def test_a_process_that_is_killed_is_started_again(served: tuple[Any, str]) -> None:
     server, address = served
