@@ -24,7 +24,7 @@ ARCHITECTURES: dict[str, Architecture] = {
         num_decoder_layers=2,
         decoder_past="ssru",
         output_bias=True,
-        norm_epsilon=1e-9,
+        norm_epsilon=1e-6,
         sinusoid_layout="halved",
         zero_id=2,
     ),

@@ -29,8 +29,8 @@ from headway.interop.marian.recognition import MarianFolder
 from headway.interop.vocabulary import NEVER
 from headway.model.uninitialized import empty_model
 
-EPSILON = 1e-9
-"""Of Marian's LayerNorm."""
+EPSILON = 1e-6
+"""Of LayerNorm in Marian's Transformer (`layers/generic.h`); its operator alone has 1e-9."""
 OUTPUT_BIAS = "decoder_ff_logit_out_b"
 _LARGEST_TOKENIZER = 2**26  # bytes
 QUANTIZATION = "_QuantMultA"  # factors of activations for products of bytes
