@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +16,14 @@ from torch import Tensor
 
 from headway.bundle import Bundle, load_bundle
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
+from headway.data.word_merges import WordMerges, joined
 from headway.decoding.build_engine import build_engine
 from headway.decoding.build_search import search_all
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.interop.checkpoints import import_fairseq
+from headway.interop.checkpoints.plain_tokenizer import plain_tokenizer
 from headway.model.transformer import Transformer
 
 # fairseq is of 2022, and much that it calls is to be removed.
@@ -247,6 +250,43 @@ def test_ids_of_text(both: Both, lines: tuple[list[str], list[str]]) -> None:
                 cutter.encode(line), add_if_not_exist=False, append_eos=False
             )
             assert [old[i] for i in tokenizer.encode(line)] == ids.tolist()
+
+
+@pytest.mark.parametrize("kind", ["subword_nmt", "fastbpe"])
+def test_ids_of_words_that_are_merged(
+    kind: str, fairseq: None, lines: tuple[list[str], list[str]]
+) -> None:
+    """The tokens are those of fairseq's own encoder, and join to the same text."""
+    from fairseq.data import Dictionary
+    from fairseq.data.encoders.subword_nmt_bpe import SubwordNMTBPE, SubwordNMTBPEConfig
+    from subword_nmt.learn_bpe import learn_bpe
+
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "codes"
+        with path.open("w", encoding="utf-8") as codes:
+            learn_bpe([*lines[0][:4000], *lines[1][:4000]], codes, 2000)
+        theirs = SubwordNMTBPE(SubwordNMTBPEConfig(bpe_codes=str(path)))
+        content = path.read_bytes()
+    if kind == "fastbpe":
+        _, *pairs = content.decode().splitlines()
+        content = "".join(f"{pair} {9999 - n}\n" for n, pair in enumerate(pairs)).encode()
+    merges = WordMerges.read(content)
+    dictionary = Dictionary()
+    for line in lines[1][:4000]:
+        dictionary.encode_line(theirs.encode(line))
+    dictionary.finalize(threshold=3)
+    words = [dictionary[i] for i in range(4, len(dictionary))]
+    ours = plain_tokenizer(words, "word", trimmed=True, merges=merges)
+    draw = random.Random(3)
+    odd = "".join(map(chr, [*range(33, 127), 0xE9, 0x301, 0xD55C, 0x1F600, 0x2581, 0x200D]))
+    drawn = ["".join(draw.choices(odd + " " * 20, k=draw.randrange(40))) for _ in range(1000)]
+    for line in [*lines[1], *drawn]:
+        cut = theirs.encode(line)
+        ids = dictionary.encode_line(cut, add_if_not_exist=False, append_eos=False)
+        known = [ours.piece(i).removeprefix("▁") for i in ours.encode(line)]
+        assert known == [dictionary[int(i)] for i in ids]
+        text = theirs.decode(cut)
+        assert joined(" ".join(merges.cut(line))) == " ".join(text.split(" ")).strip(" ")
 
 
 def _generated(both: Both, sources: list[list[int]], beam: int) -> list[tuple[list[int], float]]:

@@ -10,10 +10,20 @@ from headway.errors import ConfigError
 def build_sampler(tokenizer: Tokenizer, alpha: float) -> Sampler:
     """Return the sampler for a tokenizer: by segmentation for unigram, by merges for bpe.
 
-    Raises ConfigError for other kinds.
+    Raises ConfigError for others.
     """
-    check_samples(tokenizer.kind)
+    check_sampled(tokenizer)
     return (UnigramSampler if tokenizer.kind == "unigram" else BPESampler)(tokenizer, alpha)
+
+
+def check_sampled(tokenizer: Tokenizer) -> None:
+    """Raise ConfigError for a tokenizer that can cut a text in one way only."""
+    check_samples(tokenizer.kind)
+    if tokenizer.has_word_merges:
+        raise ConfigError(
+            "A tokenizer with merges of subword-nmt cannot be sampled.",
+            "Leave tokenizer.sampling out, or train a tokenizer with Headway.",
+        )
 
 
 def check_samples(kind: Kind) -> None:

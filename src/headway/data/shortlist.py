@@ -142,7 +142,7 @@ def _spelling(tokenizer: Tokenizer) -> Ints:
     for index, (text, _, kind) in enumerate(tokenizer.table()):
         if kind == BYTE:
             byte.append(index)
-        elif len(text.removeprefix("▁")) <= 1:
+        elif len(tokenizer.spelled([index])[0].removeprefix("▁")) <= 1:
             characters.append(index)
     alphabet = characters if len(characters) <= _LARGEST_ALPHABET else []
     return np.union1d(np.arange(len(SPECIAL_PIECES)), np.array(byte + alphabet, dtype=np.int64))

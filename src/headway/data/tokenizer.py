@@ -8,7 +8,8 @@ how many pieces at the end have no id in the model's vocabulary, and whether a t
 at the beginning of a text is one piece. Such a tokenizer cuts text by SentencePiece, and then looks
 up the text of each piece, so that the vocabulary may know what SentencePiece does not. A third
 number says that neighbouring unknown words or characters are several pieces, as in programs that
-look up one after the other.
+look up one after the other. Instead of these, merges of whole words may follow, as subword-nmt and
+fastBPE learn them; then SentencePiece does not cut text, and only joins it.
 
 Deviation (vocabulary): SentencePiece replaces the paper's byte-pair and word-piece programs, and
 offers unigram, word and character pieces too.
@@ -30,6 +31,7 @@ import torch
 
 from headway.data.encodable import encodable, trainable
 from headway.data.protobuf import bytes_field, fields_of, number_field
+from headway.data.word_merges import JOINED, WordMerges, joined
 from headway.errors import ConfigError, DataError, TokenizerError
 
 Kind = Literal["unigram", "bpe", "word", "char"]
@@ -41,10 +43,11 @@ START_ID = 2
 END_ID = 3
 SPECIAL_PIECES = ("<pad>", "<unk>", "<s>", "</s>")
 _TEXTLESS_IDS = frozenset((PAD_ID, START_ID, END_ID))
-# SentencePiece's numbers for pieces that are never cut, and for those that are one byte.
-USER_DEFINED, BYTE = 4, 6
+# SentencePiece's numbers for usual pieces, for those that are never cut, and for those of one byte.
+_NORMAL, USER_DEFINED, BYTE = 1, 4, 6
 # Our own fields of SentencePiece's `TrainerSpec`, which has the numbers from 200 on for others.
 WITHOUT_ID_FIELD, LEADING_TAG_FIELD, APART_FIELD = 200, 201, 202
+MERGES_FIELD, LIMITED_FIELD = 203, 204
 
 LEAST_COVERAGE = 0.98
 """The smallest share of characters that SentencePiece accepts."""
@@ -86,6 +89,7 @@ class Tokenizer:
         self._is_renumbered = WITHOUT_ID_FIELD in spec
         self._has_leading_tags = bool(spec.get(LEADING_TAG_FIELD, 0))
         self._are_apart = bool(spec.get(APART_FIELD, 0))
+        self._merges = _read_merges(self._data, is_limited=bool(spec.get(LIMITED_FIELD, 0)))
         self._piece = functools.cache(self._processor.id_to_piece)
         self._kept: set[str] = set()  # characters of earlier texts that are not deleted
         first = tuple(self._processor.id_to_piece(i) for i in range(min(4, len(self))))
@@ -131,18 +135,27 @@ class Tokenizer:
         return self._has_leading_tags
 
     @property
+    def has_word_merges(self) -> bool:
+        """Return True if words are cut by merges of subword-nmt, and not by SentencePiece."""
+        return self._merges is not None
+
+    @property
     def vocabulary_size(self) -> int:
         """Return the number of pieces, special ones included."""
         return self._size
 
     def encode(self, text: str) -> list[int]:
         """Return the piece ids of one text."""
+        if self._merges:
+            return list(map(self.id, self._cut(text)))
         tag, text = self._without_tag(text)
         text = encodable(text)
         return [*map(self.id, tag), *self._numbered(self._processor.encode(text), text)]
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
         """Return the piece ids of several texts, in order, with as many threads as PyTorch has."""
+        if self._merges:
+            return list(map(self.encode, texts))
         tags, lines = [], []
         for text in texts:
             tag, untagged = self._without_tag(text)
@@ -164,6 +177,7 @@ class Tokenizer:
         """
         kept = [i for i in self._checked(ids) if i not in _TEXTLESS_IDS]
         text = self._processor.decode(kept) if kept else ""
+        text = joined(text) if self._merges else text
         # Byte pieces can spell a newline, but one sentence must stay one line. They also spell the
         # mark of a space if a whole unknown word is written as bytes.
         return text.replace("\n", " ").removeprefix(_SPACE).replace(_SPACE, " ")
@@ -189,14 +203,32 @@ class Tokenizer:
         """Return the bytes that each piece of a text, or of ids, writes, with `▁` for a space.
 
         A piece may be one byte of a character. Only a text shows the characters of an unknown
-        piece.
+        piece. With merges of words, the space is behind the last piece of a word, because the first
+        does not show that it is the first.
         """
         is_text = isinstance(text, str)
         ids = self.encode(text) if is_text else self._checked(text)
         pieces = self._cut(text) if is_text else self.pieces(ids)
+        if self._merges:
+            return [_with_end(piece).encode() for piece in pieces]
         return [
             bytes.fromhex(piece[3:-1]) if self._processor.is_byte(i) else piece.encode()  # <0x2F>
             for i, piece in zip(ids, pieces, strict=True)
+        ]
+
+    def spelled(self, ids: Iterable[int]) -> list[str]:
+        """Return what each piece of some ids in a row writes, with `▁` before each word.
+
+        These are the pieces; with merges of words, whose pieces have `@@`, it depends on the piece
+        before.
+        """
+        pieces = self.pieces(ids)
+        if not self._merges:
+            return pieces
+        inside = chain([False], (piece.endswith(JOINED) for piece in pieces))
+        return [
+            piece.removeprefix(_SPACE * within).removesuffix(JOINED)
+            for piece, within in zip(pieces, inside, strict=False)
         ]
 
     def stretches(self, text: str) -> list[str]:
@@ -206,6 +238,8 @@ class Tokenizer:
         """
         tag, text = self._without_tag(text)
         text = encodable(text)
+        if self._merges:
+            return list(_covered(text, self._pieces_of(text)))
         offsets = self._processor.encode(text, return_type="offset_mapping")["offsets"]
         stretches = [text[begin:end] for begin, end in offsets]
         if self._are_apart:
@@ -241,7 +275,11 @@ class Tokenizer:
 
     def unknown_texts(self, text: str) -> list[str]:
         """Return the characters of a text without a piece, in order; for kind `word` the words."""
-        cut = zip(self.encode(text), self._cut(text), strict=True)
+        pieces = self._cut(text)
+        if self._merges:
+            unknown_pieces = (piece for piece in pieces if self.id(piece) == UNK_ID)
+            return [piece.removeprefix(_SPACE).removesuffix(JOINED) for piece in unknown_pieces]
+        cut = zip(self.encode(text), pieces, strict=True)
         unknown = (piece.split(_SPACE) for i, piece in cut if i == UNK_ID)
         words = (word for piece in unknown for word in (piece if any(piece) else [_SPACE]) if word)
         return list(words if self.kind == "word" else chain.from_iterable(words))
@@ -282,6 +320,8 @@ class Tokenizer:
 
     def _pieces_of(self, text: str) -> list[str]:
         """Return the pieces of a text without a tag; several for unknown words that are apart."""
+        if self._merges:
+            return [_SPACE + token for token in self._merges.cut(text)]
         pieces = self._processor.encode_as_pieces(text)
         return list(chain.from_iterable(map(self._apart, pieces))) if self._are_apart else pieces
 
@@ -524,6 +564,35 @@ def _read_spec(data: bytes) -> dict[int, int]:
     specs = (spec for number, spec in fields_of(data) if number == 2 and isinstance(spec, bytes))
     fields = chain.from_iterable(map(fields_of, specs))
     return {number: value for number, value in fields if isinstance(value, int)}
+
+
+def _read_merges(data: bytes, *, is_limited: bool) -> WordMerges | None:
+    """Return the merges of words in a model file, if it has any; limited: to its own pieces."""
+    specs = (spec for number, spec in fields_of(data) if number == 2 and isinstance(spec, bytes))
+    fields = chain.from_iterable(map(fields_of, specs))
+    found = [value for number, value in fields if number == MERGES_FIELD]
+    if not found or not isinstance(found[-1], bytes):
+        return None
+    pieces = {text.removeprefix(_SPACE) for text, _, kind in table_of(data) if kind == _NORMAL}
+    return WordMerges.read(found[-1], pieces if is_limited else ())
+
+
+def _with_end(piece: str) -> str:
+    """Return what a piece of merges writes, with `▁` behind the last of a word."""
+    if not piece.startswith(_SPACE):  # a special one
+        return piece
+    text = piece.removeprefix(_SPACE)
+    return text.removesuffix(JOINED) if text.endswith(JOINED) else text + _SPACE
+
+
+def _covered(text: str, pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the stretch of the text that each piece of merges covers, with the spaces before it."""
+    begin = 0
+    for piece in pieces:
+        written = piece.removeprefix(_SPACE).removesuffix(JOINED)
+        end = text.index(written, begin) + len(written)
+        yield text[begin:end]
+        begin = end
 
 
 def _kind_of(spec: dict[int, int]) -> Kind:

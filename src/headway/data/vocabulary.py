@@ -81,6 +81,11 @@ def add_pieces(tokenizer: Tokenizer, texts: Sequence[str]) -> Enlarged:
     words, so it recognizes a new piece only between spaces.
     """
     check_pieces(texts)
+    if tokenizer.has_word_merges:
+        raise ConfigError(
+            "A tokenizer with merges of subword-nmt cannot get new tokens.",
+            "Leave tokenizer.new_pieces out.",
+        )
     known, new, cuts, pieces = [], [], [], []
     for text in texts:
         piece = "▁" + tokenizer.normalize(text) if tokenizer.kind == "word" else text

@@ -71,9 +71,9 @@ def _read(text: str) -> frozenset[Pair]:
 
 def pairs_within_words(tokenizer: Tokenizer, ids: Sequence[int]) -> Iterator[Pair]:
     """Yield each two tokens that follow each other within a word."""
-    for first, second in pairwise(ids):
-        if not tokenizer.piece(second).startswith("▁"):
-            yield first, second
+    for pair, second in zip(pairwise(ids), tokenizer.spelled(ids)[1:], strict=True):
+        if not second.startswith("▁"):
+            yield pair
 
 
 def unfamiliar_parts(

@@ -132,7 +132,7 @@ def _parts_of(
     """
     if len(ids) <= longest:
         return [Part(ids, sentence, range(len(ids)), joint)]
-    pieces = tokenizer.pieces(ids)
+    pieces = tokenizer.spelled(ids)
     if 2 * tag > longest:
         tag = 0  # so long a tag leaves no room for text
     cut = split_long(range(tag, len(ids)), pieces[tag:], longest - tag, language)

@@ -11,7 +11,7 @@ from headway.config.training import TrainingConfig
 from headway.counted import counted
 from headway.data.hub import is_dataset
 from headway.data.pair_rules import CleaningRules
-from headway.data.sampling import check_samples
+from headway.data.sampling import check_sampled, check_samples
 from headway.data.tokenizer import LEAST_COVERAGE, Tokenizer
 from headway.data.vocabulary import check_pieces
 from headway.errors import ConfigError
@@ -126,7 +126,7 @@ def check_tokenizers(config: RunConfig, source: Tokenizer, target: Tokenizer) ->
     """Refuse settings that do not fit the tokenizers, before hours of cutting text into pieces."""
     if config.tokenizer.sampling is not None:
         for side in (source, target):
-            check_samples(side.kind)
+            check_sampled(side)
     if not source.has_ids_of(target):
         check_sharing(config)
 

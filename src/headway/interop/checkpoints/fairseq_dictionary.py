@@ -8,6 +8,7 @@ from pathlib import Path
 
 from headway.data.renumbered import renumbered
 from headway.data.tokenizer import Tokenizer
+from headway.data.word_merges import JOINED, WordMerges
 from headway.errors import BundleError, TokenizerError, permitted, shown
 from headway.interop.checkpoints.plain_tokenizer import plain_tokenizer
 from headway.interop.checkpoints.values import Values
@@ -19,7 +20,7 @@ _SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")  # the first ids of every dictionar
 _START, _PAD, _END, _UNK = range(4)
 _FILLED = re.compile(r"madeupword\d{4,}")  # so that the size is a multiple of 8
 _OVERWRITE = "#fairseq:overwrite"
-_JOINED = "@@"  # at the end of a part of a word
+_CODES = ("bpecodes", "code", "codes", "bpe.codes")  # the usual names of merges
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,13 @@ def sides_of(task: Values, folder: Path) -> tuple[Sides, tuple[str, str], list[s
     languages = _language(task, "source_lang"), _language(task, "target_lang")
     dictionaries = [read_dictionary(folder / f"dict.{name}.txt") for name in languages]
     models = _models(folder, languages)
+    merges = _merges(folder, models)
     first, second = (
-        _tokenizer(dictionary, folder / f"dict.{name}.txt", models.get(name))
+        _tokenizer(dictionary, folder / f"dict.{name}.txt", models.get(name), merges)
         for dictionary, name in zip(dictionaries, languages, strict=True)
     )
     source, target = (dictionary.vocabulary for dictionary in dictionaries)
-    notes = [] if models else [_note(dictionaries)]
+    notes = [] if models else [_note(dictionaries, merges)]
     return Sides((source, target), (first, second)), languages, notes
 
 
@@ -123,23 +125,48 @@ def _models(folder: Path, languages: tuple[str, str]) -> Mapping[str, Path]:
     return {name: found[0] for name, found in named.items()}
 
 
-def _tokenizer(dictionary: Dictionary, path: Path, model: Path | None) -> Tokenizer:
+def _merges(folder: Path, models: Mapping[str, Path]) -> WordMerges | None:
+    """Return the merges of subword-nmt or fastBPE for both languages; None if there are none."""
+    with permitted(folder, BundleError):
+        files = [folder / name for name in _CODES if (folder / name).exists()]
+    if not files:
+        return None
+    if others := [*files[1:], *models.values()]:
+        raise BundleError(
+            f"{folder} has {files[0].name} and {others[0].name}, and both cut text into tokens.",
+            "Keep the one that made the tokens of the dictionaries.",
+        )
+    try:
+        return WordMerges.read(read_bytes(files[0]))
+    except TokenizerError as error:
+        raise BundleError(f"{files[0]}: {error.message}", error.remedy) from None
+
+
+def _tokenizer(
+    dictionary: Dictionary, path: Path, model: Path | None, merges: WordMerges | None
+) -> Tokenizer:
     """Return the tokenizer of one language with the ids of its dictionary."""
     pieces, unwritten = dictionary.vocabulary.pieces, dictionary.unwritten
     try:
         if model is None:
-            return plain_tokenizer(pieces, "word", trimmed=True, unwritten=unwritten)
+            return plain_tokenizer(pieces, "word", trimmed=True, unwritten=unwritten, merges=merges)
         filled = filter(_FILLED.fullmatch, pieces)
         return renumbered(read_bytes(model), pieces, unwritten={*unwritten, *filled})
     except TokenizerError as error:
         raise BundleError(f"{path}: {error.message}", error.remedy) from None
 
 
-def _note(dictionaries: list[Dictionary]) -> str:
+def _note(dictionaries: list[Dictionary], merges: WordMerges | None) -> str:
     """Return a sentence on the text that a model without SentencePiece takes."""
-    is_cut = any(text.endswith(_JOINED) for each in dictionaries for text in each.texts)
+    if merges:
+        return (
+            "Words are between spaces, and are cut and joined by the merges: give text that is "
+            "tokenized as in the training, and detokenize translations."
+        )
+    is_cut = any(text.endswith(JOINED) for each in dictionaries for text in each.texts)
     return (
         "There is no SentencePiece model, so a token is what is between spaces: give text that is "
         f"tokenized {'and cut into subwords ' if is_cut else ''}as in the training"
-        f"{f', and remove {_JOINED!r} and the space behind it from translations' * is_cut}."
+        f"{f', and remove {JOINED!r} and the space behind it from translations' * is_cut}."
+        f"{f' Or put the merges (such as {_CODES[0]}) beside the dictionaries.' * is_cut}"
     )

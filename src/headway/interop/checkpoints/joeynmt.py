@@ -14,6 +14,7 @@ from torch import Tensor
 from headway.bundle import Bundle
 from headway.data.renumbered import renumbered
 from headway.data.tokenizer import Tokenizer
+from headway.data.word_merges import JOINED, WordMerges
 from headway.errors import BundleError, TokenizerError
 from headway.interop.checkpoints.files import checkpoint_in
 from headway.interop.checkpoints.plain_tokenizer import plain_tokenizer
@@ -207,8 +208,14 @@ def _tokenizer(side: Values, subwords: Values, pieces: list[str], folder: Path) 
     if level != "bpe":
         raise side.refused("level", "'word', 'bpe' or 'char'")
     name = "tokenizer_type" if "tokenizer_type" in side.values else "bpe_type"
-    if side.get(name, str, "sentencepiece") != "sentencepiece":
-        raise side.refused(name, "'sentencepiece', because other merges cannot be computed exactly")
+    program = side.get(name, str, "sentencepiece")
+    if program == "subword-nmt":
+        subwords.demand({"separator": JOINED})
+        codes = folder / Path(subwords.get("codes", str)).name
+        merges = WordMerges.read(read_bytes(codes))
+        return plain_tokenizer(pieces, "word", trimmed=True, merges=merges, limited=True)
+    if program != "sentencepiece":
+        raise side.refused(name, "'sentencepiece' or 'subword-nmt'")
     # JoeyNMT copies the model into the folder; the setting has the path of the training.
     model = folder / Path(subwords.get("model_file", str)).name
     return renumbered(read_bytes(model), pieces, limited=True)

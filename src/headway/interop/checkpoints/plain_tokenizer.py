@@ -5,11 +5,18 @@ from typing import Literal
 
 from headway.data.protobuf import bytes_field, number_field
 from headway.data.renumbered import CONTROL, spec_of, special_pieces, with_pieces
-from headway.data.tokenizer import APART_FIELD, SPECIAL_PIECES, Tokenizer
+from headway.data.tokenizer import (
+    APART_FIELD,
+    LIMITED_FIELD,
+    MERGES_FIELD,
+    SPECIAL_PIECES,
+    Tokenizer,
+)
+from headway.data.word_merges import WordMerges
 from headway.errors import TokenizerError, shown
 
 _SPACE = "▁"  # U+2581, which SentencePiece writes for a space
-_KINDS = {"word": 3, "char": 4}  # SentencePiece's numbers
+_KINDS = {"bpe": 2, "word": 3, "char": 4}  # SentencePiece's numbers
 _NORMAL = 1  # SentencePiece's type of a usual piece
 _NORMALIZER = 3  # a field of `ModelProto`
 _KIND = 3  # a field of `TrainerSpec`
@@ -22,6 +29,8 @@ def plain_tokenizer(
     *,
     trimmed: bool = False,
     unwritten: Collection[str] = (),
+    merges: WordMerges | None = None,
+    limited: bool = False,
 ) -> Tokenizer:
     """Return a tokenizer that cuts text at spaces, or into characters, and changes none of it.
 
@@ -29,8 +38,9 @@ def plain_tokenizer(
 
     texts: of each id from 4 on; for `char`, `▁` stands for a space. trimmed: several spaces are
     one, and those at an end are none; otherwise an empty word, as between two spaces, is unknown.
-    unwritten: those of the texts that no text is cut into and that write none. Raises
-    TokenizerError for a list that cannot be a vocabulary.
+    unwritten: those of the texts that no text is cut into and that write none. merges: cut each
+    word by them, and join its parts again; limited: only into the texts. Raises TokenizerError for
+    a list that cannot be a vocabulary.
     """
     for text in texts:
         if text in unwritten:
@@ -45,7 +55,11 @@ def plain_tokenizer(
         raise TokenizerError("The vocabulary has a token twice.", "Check the vocabulary.")
     prefix = _SPACE if kind == "word" else ""
     table = [*special_pieces(), *(_piece(text, prefix, unwritten) for text in texts)]
-    spec = [number_field(_KIND, _KINDS[kind]), *spec_of(len(table)), number_field(APART_FIELD, 1)]
+    spec = [number_field(_KIND, _KINDS["bpe" if merges else kind]), *spec_of(len(table))]
+    if merges:
+        spec += [bytes_field(MERGES_FIELD, merges.to_bytes()), number_field(LIMITED_FIELD, limited)]
+    else:
+        spec.append(number_field(APART_FIELD, 1))
     rules = [
         bytes_field(_NAME, b"identity"),
         number_field(_PREFIX, kind == "word"),

@@ -10,6 +10,7 @@ from headway.home import expanded
 from headway.interop.ctranslate2.note import note
 from headway.interop.ctranslate2.parity import Peer, compare, examples
 from headway.interop.ctranslate2.spec import build_spec, check_expressible
+from headway.interop.cutting import check_sentencepiece_cuts
 from headway.interop.folder import new_folder
 
 QUANTIZATIONS = ("none", "int8", "float16")
@@ -50,6 +51,7 @@ def export(
     bundle = source if isinstance(source, Bundle) else load_bundle(source)
     _check_quantization(quantization)
     check_expressible(bundle)
+    check_sentencepiece_cuts(bundle, "CTranslate2")
     sample = examples(bundle, texts)
     with new_folder(folder) as fresh:
         write(bundle, fresh)

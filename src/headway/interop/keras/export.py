@@ -6,6 +6,7 @@ from pathlib import Path
 from headway.bundle import Bundle, load_bundle, tokenizer_files
 from headway.errors import BundleError
 from headway.home import expanded
+from headway.interop.cutting import check_sentencepiece_cuts
 from headway.interop.folder import new_folder
 from headway.interop.keras.backend import keras
 from headway.interop.keras.parity import largest_difference
@@ -32,6 +33,7 @@ def export(source: Bundle | str | Path, folder: str | Path) -> KerasExport:
     or the folder has content.
     """
     bundle = source if isinstance(source, Bundle) else load_bundle(source)
+    check_sentencepiece_cuts(bundle, "The folder for Keras")
     with new_folder(folder) as fresh:
         from_bundle(bundle).save(fresh / "model.keras")
         difference = largest_difference(bundle, keras.saving.load_model(fresh / "model.keras"))

@@ -23,9 +23,10 @@ from torch import Tensor
 
 from headway.bundle import Bundle, load_bundle
 from headway.data.tokenizer import END_ID, PAD_ID, START_ID, UNK_ID
+from headway.data.word_merges import joined
 from headway.decoding.options import SearchOptions
 from headway.decoding.translator import TextTranslator
-from headway.errors import BundleError
+from headway.errors import BundleError, ConfigError
 from headway.interop.checkpoints import import_fairseq
 
 WIDTH, INNER, HEADS, LAYERS = 12, 7, 3, {"encoder": 2, "decoder": 1}
@@ -411,6 +412,56 @@ def test_words_and_settings(files: Files, write: Callable, tmp_path: Path) -> No
     assert tokenizer.decode(ids[:4]) == "ein hau@@ s ist"
     assert tokenizer.decode([4, ids[2]]) == "s"  # <s> is no text
     assert tokenizer.encode("madeupword0000") == [len(tokenizer) - 1]
+
+
+CODES = "#version: 0.2\nh a\nha u\nK i\nKi n\np l\npl a\npla y\nd a\nda s</w>\n"
+CODES += "i s\nis t</w>\ne i\nei n</w>\n"
+
+
+def test_merges_of_subword_nmt(files: Files, write: Callable, tmp_path: Path) -> None:
+    folder = write(files | {"bpecodes": CODES})
+    imported = import_fairseq(folder, tmp_path / "out")
+    bundle = load_bundle(tmp_path / "out")
+    assert "joined by the merges" in imported.notes[0]
+    tokenizer = bundle.source_tokenizer
+    ids = tokenizer.encode(" das haus  ist ein Kind .")
+    cut = ["das", "hau@@", "s", "ist", "ein", "Kin@@", "d", "."]
+    assert tokenizer.pieces(ids) == [f"▁{token}" for token in cut]
+    assert tokenizer.decode(ids) == "das haus ist ein Kind ."
+    (folder / "bpecodes").unlink()
+    import_fairseq(folder, tmp_path / "plain")
+    plain = load_bundle(tmp_path / "plain")
+    assert plain.source_tokenizer.encode(" ".join(cut)) == ids
+    options = SearchOptions(beam_size=1, max_length=9)
+    written = [
+        TextTranslator(each).translate(text, options=options, split_sentences=False).text
+        for each, text in ((bundle, "das haus ."), (plain, "das hau@@ s ."))
+    ]
+    assert written[0] == joined(written[1])
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"bpecodes": "a b c d\n"}, "Line 1 of the codes"),
+        ({"code": CODES, "bpecodes": CODES}, "has bpecodes and code"),
+        ({"code": CODES, "both.model": b"?"}, r"has code and both\.model"),
+    ],
+)
+def test_merges_that_do_not_fit(
+    more: Files, message: str, files: Files, write: Callable, tmp_path: Path
+) -> None:
+    with pytest.raises(BundleError, match=message):
+        import_fairseq(write(files | more), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_merges_are_not_exported(files: Files, write: Callable, tmp_path: Path) -> None:
+    ctranslate2 = pytest.importorskip("headway.interop.ctranslate2")
+    bundle = import_fairseq(write(files | {"code": CODES}), tmp_path / "out").bundle
+    with pytest.raises(ConfigError, match="merges of subword-nmt"):
+        ctranslate2.export(bundle, tmp_path / "exported")
+    assert not (tmp_path / "exported").exists()
 
 
 def test_sentencepiece(

@@ -311,6 +311,25 @@ def test_words_and_characters(
     assert tokenizer.decode(tokenizer.encode(known)) == known
 
 
+def test_merges_of_subword_nmt_within_the_vocabulary(
+    files: Files, write: Callable, tmp_path: Path
+) -> None:
+    for side in ("src", "trg"):
+        settings = files["config.yaml"]["data"][side]
+        settings |= {"tokenizer_type": "subword-nmt", "tokenizer_cfg": {"codes": "/else/codes.txt"}}
+        files[f"{side}_vocab.txt"] = "\n".join(["lo@@", "w", "l@@"])
+    files["codes.txt"] = "#version: 0.2\nl o\nlo w</w>\n"
+    files["best.ckpt"] = checkpoint(state_of((7, 7), pre=False, tied="softmax"))
+    import_joeynmt(write(files), tmp_path / "out")
+    tokenizer = load_bundle(tmp_path / "out").source_tokenizer
+    ids = tokenizer.encode("low  lw")
+    assert tokenizer.pieces(ids) == ["▁lo@@", "▁w", "▁l@@", "▁w"]  # `low` is not in it
+    assert tokenizer.decode(ids) == tokenizer.normalize("low  lw") == "low lw"
+    files["config.yaml"]["data"]["trg"]["tokenizer_cfg"]["separator"] = "~"
+    with pytest.raises(BundleError, match="separator' in "):
+        import_joeynmt(write(files), tmp_path / "other")
+
+
 def _set(files: Files, name: str, value: Any) -> None:
     *path, last = name.split(".")
     values = files["config.yaml"]
@@ -334,7 +353,7 @@ REFUSED = [
     ("data.src.lowercase", True),
     ("data.trg.normalize", True),
     ("data.src.level", "syllable"),
-    ("data.trg.tokenizer_type", "subword-nmt"),
+    ("data.trg.tokenizer_type", "fastbpe"),
     ("data.src.tokenizer_cfg.pretokenizer", "moses"),
     ("data.special_symbols.lang_tags", ["<de>"]),
     ("data.special_symbols.sep_token", "<sep>"),
