@@ -13,7 +13,6 @@ from headway.decoding.stepwise_check import find_stepwise_mismatch
 from headway.errors import ConfigError, suggest, warn
 from headway.kernels.dispatch import Precision
 from headway.model.customized import describe_customizations
-from headway.model.ssru import RecurrentDecoderLayer
 from headway.model.transformer import Transformer
 
 EngineName = Literal["auto", "packed", "reference"]
@@ -65,14 +64,22 @@ def build_engine(
     return PackedEngine(model, choose_backend(device, chosen), drafts)
 
 
+_OF_THE_MEMORY = ("cross_attention.w_k.weight", "cross_attention.w_v.weight")
+
+
 def automatic_precision(model: Transformer) -> Precision:
     """Return the precision that "auto" is for a packed engine of this model."""
     from headway.decoding.precision import DecoderSize, fastest
 
-    output, layers = model.output_projection.weight, model.decoder.layers
+    output = model.output_projection.weight
     d_ff, d_model = model.get_parameter("decoder.layers.0.feed_forward.w_1.weight").shape
-    recurrent = isinstance(layers[0], RecurrentDecoderLayer)
-    return fastest(output.device, DecoderSize(len(layers), d_model, d_ff, len(output), recurrent))
+    weights = sum(
+        weight.numel()
+        for name, weight in model.decoder.layers.named_parameters()
+        # The memory's keys and values are computed once a sentence.
+        if weight.dim() == 2 and not name.endswith(_OF_THE_MEMORY)
+    )
+    return fastest(output.device, DecoderSize(weights, d_model, d_ff, len(output)))
 
 
 def computed_by(engine: Engine) -> str:

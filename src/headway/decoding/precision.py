@@ -31,19 +31,15 @@ _WORTH = 1.1  # a more exact precision may take this many times the least
 class DecoderSize(NamedTuple):
     """The sizes that decide how long a step of a decoder takes."""
 
-    num_layers: int
+    weights: int
+    """The weights of all layers that a step multiplies with."""
     d_model: int
     d_ff: int
     vocabulary: int
-    recurrent: bool = False
-    """An SSRU is in place of self-attention."""
 
     def products_of_layers(self) -> float:
-        """Return the number of products from d_model to d_ff with the weights of all layers."""
-        # A step computes w_q, w_k, w_v and w_o of self-attention, or w_x and w_f of an SSRU. Of
-        # cross-attention it computes w_q and w_o.
-        square = (2 if self.recurrent else 4) + 2
-        return self.num_layers * (square * self.d_model / self.d_ff + 2)
+        """Return the number of products from d_model to d_ff with as many weights."""
+        return self.weights / (self.d_model * self.d_ff)
 
 
 def fastest(device: torch.device, size: DecoderSize) -> Precision:

@@ -4,6 +4,7 @@ import itertools
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,7 +18,7 @@ from headway.model.transformer import Transformer
 
 CPU = torch.device("cpu")
 ALL: list[Precision] = ["float32", "bfloat16", "int8"]
-SMALL, OTHER = DecoderSize(2, 8, 16, 30), DecoderSize(2, 8, 32, 30)
+SMALL, OTHER = DecoderSize(1000, 8, 16, 30), DecoderSize(1000, 8, 32, 30)
 
 
 @pytest.fixture
@@ -117,7 +118,7 @@ def test_a_step_is_its_layers_and_its_vocabulary(monkeypatch: pytest.MonkeyPatch
     times = itertools.cycle([3.0, 3.0] * 2 + [6.0, 1.0] * 2)
     monkeypatch.setattr(precision, "_seconds", lambda *_: next(times))
 
-    few, many = (DecoderSize(1, 8, 16, vocabulary) for vocabulary in (30, 2**18))
+    few, many = (DecoderSize(640, 8, 16, vocabulary) for vocabulary in (30, 2**18))
 
     assert precision._measure(CPU, few, ["bfloat16", "int8"]) == "bfloat16"
     assert precision._measure(CPU, many, ["bfloat16", "int8"]) == "int8"
@@ -127,29 +128,36 @@ def test_auto_is_what_was_measured(measured: list[DecoderSize], tiny: Transforme
     engine = build_engine(tiny, "packed", "auto")
 
     assert engine.backend.precision == "int8"  # pyright: ignore[reportAttributeAccessIssue]
-    assert measured == [
-        DecoderSize(len(tiny.decoder.layers), 14, 19, len(tiny.output_projection.weight))
-    ]
+    [size] = measured
+    assert size[1:] == (14, 19, len(tiny.output_projection.weight))
 
 
-@pytest.mark.parametrize("past", ["self_attention", "ssru"])
-def test_the_products_of_a_step_are_those_of_the_engine(
-    past: str, build: Callable[..., Transformer], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("changes", "in_a_layer"),
+    [
+        # w_q, w_k, w_v and w_o of self-attention, w_q and w_o of cross-attention, two products.
+        ({}, 6 * 12 * 12 + 2 * 12 * 7),
+        ({"d_k": 5, "d_v": 2}, 12 * 3 * (5 + 5 + 2 + 2 + 5 + 2) + 2 * 12 * 7),
+        ({"activation": "swiglu"}, 6 * 12 * 12 + 3 * 12 * 7),
+        ({"decoder_past": "ssru"}, 4 * 12 * 12 + 2 * 12 * 7),
+    ],
+    ids=["plain", "widths of heads", "gated", "ssru"],
+)
+def test_the_weights_of_a_step_are_counted(
+    changes: dict[str, Any],
+    in_a_layer: int,
+    build: Callable[..., Transformer],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    model = build(decoder_past=past, d_model=12, d_k=4, d_v=4)
+    model = build(d_model=12, d_ff=7, num_heads=3, **{"d_k": 4, "d_v": 4} | changes)
     sizes: list[DecoderSize] = []
     monkeypatch.setattr(precision, "fastest", lambda device, size: sizes.append(size) or "float32")
 
     assert automatic_precision(model) == "float32"
 
     [size] = sizes
-    of_memory = "cross_attention.w_k.weight", "cross_attention.w_v.weight"  # not in a step
-    in_a_step = sum(
-        weight.numel()
-        for name, weight in model.decoder.layers.named_parameters()
-        if weight.dim() == 2 and not name.endswith(of_memory)
-    )
-    assert size.products_of_layers() * size.d_model * size.d_ff == pytest.approx(in_a_step)
+    assert size.weights == len(model.decoder.layers) * in_a_layer
+    assert size.products_of_layers() * 12 * 7 == pytest.approx(size.weights)
 
 
 def test_where_float32_alone_is_worth_it_nothing_is_measured(
@@ -157,5 +165,5 @@ def test_where_float32_alone_is_worth_it_nothing_is_measured(
 ) -> None:
     monkeypatch.setattr(dispatch, "scores_as_float32", lambda name, *_: name == "float32")
 
-    assert fastest(CPU, DecoderSize(6, 512, 2048, 37000)) == "float32"
+    assert fastest(CPU, DecoderSize(2**24, 512, 2048, 37000)) == "float32"
     assert measured == []
