@@ -103,14 +103,14 @@ def train(
     )
     if is_leader():  # process 0 prints for all
         took = _in_minutes(time.monotonic() - began, minutes)
-        _tell(result, took, as_json=as_json, quiet=quiet)
+        _tell(result, took, as_json=as_json, quiet=quiet, trust_code=trust_code)
 
 
-def _tell(result: "RunResult", took: str, *, as_json: bool, quiet: bool) -> None:
+def _tell(result: "RunResult", took: str, *, as_json: bool, quiet: bool, trust_code: bool) -> None:
     """Print the result of the run, or the command that continues it."""
     folder = result.folder
     if not result.finished:
-        typer.echo(_how_to_go_on(result.step, folder), err=True)
+        typer.echo(_how_to_go_on(result.step, folder, trust_code=trust_code), err=True)
         raise typer.Exit(1)
     if as_json:
         print_json(result.report)
@@ -151,7 +151,8 @@ def _train_seeds(
     from headway.training.seeds import table, train_seeds
 
     make = functools.partial(Reporter, quiet or json)
-    again = f"Go on with: headway train --out {quote(str(out))} --seeds {seeds} --resume"
+    trusts = " --trust-code" if how["trust_code"] else ""
+    again = f"Go on with: headway train --out {quote(str(out))} --seeds {seeds} --resume{trusts}"
     with if_stopped(f"Stopped. {again}", instead=True):
         summary = train_seeds(config, out, seeds, make_reporter=make, **how)
     if summary is None:
@@ -164,9 +165,10 @@ def _train_seeds(
         print(line)
 
 
-def _how_to_go_on(step: int, folder: Path) -> str:
+def _how_to_go_on(step: int, folder: Path, *, trust_code: bool = False) -> str:
     from headway.training.distributed import is_one_of_several
 
     program = "torchrun … -m headway" if is_one_of_several() else "headway"
-    again = f"{program} train --out {quote(str(folder))} --resume"
+    trusts = " --trust-code" if trust_code else ""
+    again = f"{program} train --out {quote(str(folder))} --resume{trusts}"
     return f"Stopped after step {step:,} and saved. Go on with: {again}"

@@ -139,7 +139,7 @@ def _check(frequent: int, per_piece: int, min_probability: float) -> None:
 def _spelling(tokenizer: Tokenizer) -> Ints:
     """Return the special pieces, bytes, and single characters if they are an alphabet."""
     byte, characters = [], []
-    for index, (text, _, kind) in enumerate(tokenizer.table()):
+    for index, (_, _, kind) in enumerate(tokenizer.table()):
         if kind == BYTE:
             byte.append(index)
         elif len(tokenizer.spelled([index])[0].removeprefix("▁")) <= 1:

@@ -97,13 +97,13 @@ def train(
             context = RunContext(
                 folder, process_device, world, reporter, change, budget, trust_code
             )
-            again = _again(folder)
-            with if_stopped(lambda: _how_to_begin_again(folder)):
+            with if_stopped(lambda: _how_to_begin_again(context)):
                 run = begin(config, context, resume, stack)
             # From the first step to the last score: while other programs are busy, spinning threads
             # slow translation down as much as training.
             waiting = stack.enter_context(contextlib.closing(WaitingThreads()))
-            with if_stopped(f"Stopped at once. Go on from the last checkpoint with: {again}"):
+            again = f"Go on from the last checkpoint with: {_again(context)}"
+            with if_stopped(f"Stopped at once. {again}"):
                 finished = run.trainer.run(waiting)
             # A run of some minutes fits its steps to its speed.
             config = run.config.model_copy(update={"training": run.trainer.config})
@@ -111,25 +111,26 @@ def train(
             world.wait()  # until no process reads the encoded text any more
         report = {}
         if finished and world.leads:
-            with if_stopped(f"Stopped. {_how_to_finish(folder)}"):
+            with if_stopped(f"Stopped. {_how_to_finish(context)}"):
                 report = _finish(run, context)
             folder.drop_encoded()
         progress = run.trainer.progress
         return RunResult(folder.path, finished, progress.step, progress.seconds, report)
 
 
-def _again(folder: RunFolder) -> str:
-    return f"headway train --out {quote(str(folder.path))} --resume"
+def _again(context: RunContext) -> str:
+    trusts = " --trust-code" if context.trust_code else ""
+    return f"headway train --out {quote(str(context.folder.path))} --resume{trusts}"
 
 
-def _how_to_finish(folder: RunFolder) -> str:
-    return f"All steps are done and saved. Finish the run with: {_again(folder)}"
+def _how_to_finish(context: RunContext) -> str:
+    return f"All steps are done and saved. Finish the run with: {_again(context)}"
 
 
-def _how_to_begin_again(folder: RunFolder) -> str:
+def _how_to_begin_again(context: RunContext) -> str:
     """Return a sentence on what is saved of a run that was stopped before its first step."""
-    if folder.has_begun():
-        return f"Stopped before the next step. Go on with: {_again(folder)}"
+    if context.folder.has_begun():
+        return f"Stopped before the next step. Go on with: {_again(context)}"
     return "Stopped before the first step. Nothing was saved yet; run it again."
 
 
@@ -231,7 +232,7 @@ def _latest(report: dict[str, Any]) -> dict[str, float]:
 def _scoring(text: str, sentences: int, context: RunContext) -> Iterator[None]:
     """Show the progress of scoring a text."""
     what, console = f"Scoring the {text} text", context.reporter.console
-    finish = _how_to_finish(context.folder)
+    finish = _how_to_finish(context)
     with (
         shown_progress(what, sentences, console=console, stopped=finish) as advance,
         counting_sentences(advance),

@@ -129,6 +129,32 @@ def test_a_training_says_what_is_saved_in_every_phase(
     assert run("train", *again, "--quiet")[0] == 0  # it is as the sentence says
 
 
+@pytest.mark.parametrize(
+    ("work", "more"),
+    [
+        ("headway.training.begin._write_preparation", []),
+        ("headway.training.trainer.Trainer._validate", []),
+        ("headway.training.run.score_bundle", []),
+        ("headway.training.run.begin", ["--seeds", 2]),
+    ],
+)
+def test_code_that_was_trusted_is_trusted_when_the_run_goes_on(
+    run: Run,
+    bundle_path: Path,
+    text: Path,
+    work: str,
+    more: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(work, interrupt)
+
+    training = arguments("train", bundle_path, text)
+    status, _, err = run("train", *training, *more, "--trust-code")
+
+    assert status == 130
+    assert err.endswith(" --resume --trust-code\n")
+
+
 def test_seeds_are_gone_on_with_together(
     run: Run, bundle_path: Path, text: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

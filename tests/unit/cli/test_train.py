@@ -322,6 +322,7 @@ def test_who_stopped_is_told_how_to_go_on_with_as_many_processes(
     assert told == (
         f"Stopped after step 1,234 and saved. Go on with: {program} train --out 'a run' --resume"
     )
+    assert _how_to_go_on(1234, Path("a run"), trust_code=True) == f"{told} --trust-code"
 
 
 def test_a_fine_tune_that_did_not_help_names_the_starting_model(tmp_path: Path) -> None:
