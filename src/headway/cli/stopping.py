@@ -15,6 +15,7 @@ _INTERRUPTED = 130
 _SENTENCES = {
     "align": "Stopped. The lines printed so far are complete.",
     "bench": "Stopped. No measurements were kept.",
+    "calibrate": "Stopped. The model is unchanged.",
     "check": "Stopped. Nothing was changed; run it again.",
     "clean": "Stopped. Your text is unchanged; run it again.",
     "drafts": "Stopped. The model is unchanged.",

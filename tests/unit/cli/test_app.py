@@ -23,6 +23,7 @@ COMMANDS = [
     "align",
     "shortlist",
     "drafts",
+    "calibrate",
     "info",
     "export",
     "push",

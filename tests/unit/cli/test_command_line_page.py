@@ -90,6 +90,7 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     yield "shortlist --valid-source", ["shortlist", model, *text]
     yield "shortlist --translate", ["shortlist", model, *text, "--translate"]
     yield "drafts", ["drafts", model, *both]
+    yield "calibrate", ["calibrate", model, *both]
     yield "info", ["info", model]
     keras = ["export", model, "--to", "keras", "--out", place / "keras"]
     yield "export --to keras", keras
@@ -108,9 +109,13 @@ def _calls(place: Path) -> Iterator[tuple[str, list[object]]]:
     yield "pull", ["pull", "kim/ko-en"]
 
 
-def test_each_command_prints_what_the_page_names(run, place: Path, hub: Hub) -> None:
+def test_each_command_prints_what_the_page_names(
+    run, place: Path, hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen = set()
     for command, arguments in _calls(place):
+        fewest = 1 if command == "calibrate" else 100
+        monkeypatch.setattr("headway.evaluation.confidence.FEWEST", fewest)
         status, out, err = run(*arguments, "--json", "--quiet")
         assert status == 0, (command, err)
         objects = [json.loads(line) for line in out.splitlines()]

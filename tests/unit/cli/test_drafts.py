@@ -66,7 +66,12 @@ def test_a_call_that_cannot_work_writes_nothing(run, model: Path, text: tuple[Pa
 
 
 @pytest.mark.parametrize(
-    ("command", "what"), [("drafts", "Counts are"), ("shortlist", "A shortlist is")]
+    ("command", "what"),
+    [
+        ("drafts", "Counts are"),
+        ("shortlist", "A shortlist is"),
+        ("calibrate", "A calibration is"),
+    ],
 )
 def test_nothing_is_written_into_the_cache_of_the_hub(
     run, text: tuple[Path, Path], command: str, what: str

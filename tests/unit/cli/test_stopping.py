@@ -26,6 +26,7 @@ def arguments(command: str, bundle: Path, text: Path) -> list[object]:
     valid = ["--valid-source", text, "--valid-target", text]
     return {
         "align": [bundle, *both],
+        "calibrate": [bundle, *both],
         "check": [*both, *valid, *SMALL],
         "clean": [*both, "--out", text.parent / "clean.{en,de}"],
         "demo": ["--out", text.parent / "run"],
@@ -48,6 +49,7 @@ def arguments(command: str, bundle: Path, text: Path) -> list[object]:
 # What each command calls once it knows what is wanted.
 WORKS = {
     "align": "headway.bundle.load_bundle",
+    "calibrate": "headway.bundle.load_bundle",
     "check": "headway.training.check.check_run",
     "clean": "headway.data.mending.text.clean_text",
     "demo": "headway.demo.train",

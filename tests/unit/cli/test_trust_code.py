@@ -68,6 +68,7 @@ COMMANDS: dict[str, list[str]] = {
     "align": ["align", "MODEL", *TEXT, "--device", "cpu"],
     "shortlist": ["shortlist", "MODEL", *TEXT, *VALID],
     "drafts": ["drafts", "MODEL", *TEXT],
+    "calibrate": ["calibrate", "MODEL", *TEXT, "--device", "cpu"],
     "bulk plan": ["bulk", "plan", "MODEL", "SOURCE", "--out", "OUT", "--device", "cpu"],
     "bulk work": ["bulk", "work", "OUT"],
     "bulk run": ["bulk", "run", "MODEL", "SOURCE", "--out", "OUT", "--device", "cpu"],
@@ -152,6 +153,7 @@ def test_code_runs_only_if_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("uvicorn.Server.run", lambda *arguments, **options: None)
+    monkeypatch.setattr("headway.evaluation.confidence.FEWEST", 1)
     model = save(PARTS)
     if name in FIRST:
         assert call(FIRST[name])[0] == 0
