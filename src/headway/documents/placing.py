@@ -3,7 +3,7 @@
 An element goes where the translation of its words is: around the run of target words, without
 words of a sibling, in which aligned words outnumber others most. Without an alignment, words are
 taken to correspond by their places. An element none of whose words is aligned gets the free word
-nearest to its place; one without text goes after the word that it follows. So every element is
+nearest to its place; one without words goes after the word that it follows. So every element is
 there once, within the element that it was in; siblings change places if their words do.
 """
 
@@ -254,7 +254,7 @@ class _Placing:
         ]
         length = max(1, around.source_end - around.source_start)
         for order, element in enumerate(elements):
-            has_text = element.end > element.start and element.content is None
+            has_text = element.content is None and self.passage[element.start : element.end].strip()
             if has_text and order not in chosen and free:
                 middle = (element.start + element.end) / 2 - around.source_start
                 place = middle / length * count - 0.5

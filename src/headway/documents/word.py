@@ -25,7 +25,10 @@ Node = Any
 _MOST_BYTES = 256 << 20
 """Of all parts of an archive together, when they are decompressed."""
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_MAIN = re.compile(r"word/document\d*\.xml")
 _TEXTS = re.compile(r"word/(?:document|header|footer|footnotes|endnotes)\d*\.xml")
+_COMPOUND = bytes.fromhex("d0cf11e0a1b11ae1")
+"""The beginning of files of the older formats, which Word also writes with a password."""
 _SPACE = "{http://www.w3.org/XML/1998/namespace}space"
 _AROUND_RUNS = {
     f"{_W}{name}" for name in ("bdo", "customXml", "dir", "hyperlink", "ins", "sdt", "smartTag")
@@ -36,6 +39,7 @@ _RANGE_STARTS = {f"{_W}{name}" for name in ("bookmarkStart", "commentRangeStart"
 _RANGE_ENDS = {f"{_W}{name}" for name in ("bookmarkEnd", "commentRangeEnd", "permEnd")}
 _SPELLING = f"{_W}proofErr"
 _NO_FORMAT = {f"{_W}lang", f"{_W}noProof"}
+_SEEN_ON_SPACES = {f"{_W}{name}" for name in ("bdr", "dstrike", "highlight", "shd", "strike", "u")}
 _MARK = re.compile("\0([^\0]*)\0")
 """A mark of an element, of which XML has the content; NUL cannot be in XML."""
 _NO_XML = dict.fromkeys([*range(9), 11, 12, *range(14, 32), *range(0xD800, 0xE000), 0xFFFE, 0xFFFF])
@@ -53,6 +57,9 @@ class WordDocument:
             for info in self.archive.infolist()
             if _TEXTS.fullmatch(info.filename)
         }
+        for name, tree in self.trees.items():
+            if not str(tree.tag).startswith(_W):
+                raise _refused(f"{name} is not in the transitional form of Office Open XML")
         self.paragraphs = {
             name: [_Paragraph(element) for element in tree.iter(f"{_W}p")]
             for name, tree in self.trees.items()
@@ -92,13 +99,15 @@ class WordDocument:
 
 def _archive(data: bytes) -> zipfile.ZipFile:
     """Return the archive of a document, checked before anything is decompressed."""
+    if data.startswith(_COMPOUND):
+        raise _refused("it has a password, or is in the older format .doc")
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
         raise _refused(f"it is not an archive ({error})") from None
     infos = archive.infolist()
     names = {info.filename for info in infos}
-    if "[Content_Types].xml" not in names or "word/document.xml" not in names:
+    if "[Content_Types].xml" not in names or not any(map(_MAIN.fullmatch, names)):
         raise _refused("its archive has no word/document.xml")
     if len(names) < len(infos) or any(info.flag_bits & 1 for info in infos):
         raise _refused("its archive has encrypted parts, or two parts with one name")
@@ -116,7 +125,9 @@ def _archive(data: bytes) -> zipfile.ZipFile:
 
 
 def _refused(why: str) -> DataError:
-    return DataError(f"The file is not a Word document: {why}.", "Save it as .docx.")
+    return DataError(
+        f"The file is not a Word document: {why}.", "Save it as Word Document (.docx)."
+    )
 
 
 def _etree() -> Any:
@@ -159,6 +170,14 @@ class _Piece(NamedTuple):
     run: Node | None = None
     """The run that the only node is a part of."""
 
+    @property
+    def is_blank(self) -> bool:
+        """True for spaces whose format is seen, such as a line to write on."""
+        if self.kind != "text" or len(self.text) < 2 or not self.text.isspace():
+            return False
+        properties = _properties(self.run)
+        return properties is not None and any(each.tag in _SEEN_ON_SPACES for each in properties)
+
 
 class _Paragraph:
     """A paragraph with its passages."""
@@ -173,8 +192,8 @@ class _Paragraph:
         self.properties: dict[str, Node | None] = {}
         for piece in pieces:
             if piece.kind == "text":
-                letters[piece.format] += len(piece.text)
-                self.properties.setdefault(piece.format, _properties(piece.nodes[0]))
+                letters[piece.format] += len(piece.text.strip())
+                self.properties.setdefault(piece.format, _properties(piece.run))
         self.base = letters.most_common(1)[0][0] if letters else ""
         items = list(self._items(pieces))
         pair(items)
@@ -186,11 +205,18 @@ class _Paragraph:
         format_ = self.base
         end: Item | None = None
         for piece in pieces:
-            if end is not None and (piece.kind != "text" or piece.format != format_):
+            blank = piece.is_blank and piece.format != self.base
+            # A space has the format of the text before it, or else the element would need a word.
+            as_before = piece.kind == "text" and piece.text.isspace() and not blank
+            stays = as_before or (piece.kind, piece.format) == ("text", format_)
+            if end is not None and not stays:
                 yield end
                 end, format_ = None, self.base
-            if piece.kind == "text":
-                if end is None and piece.format != self.base:
+            if blank:
+                yield Item("point", f"\0.{self._mark('piece', piece)}\0")
+                yield Item("text", "", " ", [""])
+            elif piece.kind == "text":
+                if end is None and piece.format != self.base and not as_before:
                     number = self._mark("format", self.properties[piece.format])
                     format_ = piece.format
                     yield Item("start", f"\0<{number}\0", tag="format")
@@ -294,9 +320,9 @@ def _pieces_of_run(run: Node) -> Iterator[_Piece]:
             continue
         if node.tag == f"{_W}t":
             if node.text:
-                yield _Piece("text", node.text, format_, [run])
+                yield _Piece("text", node.text, format_, [node], run)
         elif node.tag == f"{_W}noBreakHyphen":
-            yield _Piece("text", "\u2011", format_, [run])
+            yield _Piece("text", "\u2011", format_, [node], run)
         else:
             kind = "divide" if node.tag in _DIVIDING else "point"
             yield _Piece(kind, "", "", [node], run)

@@ -124,3 +124,10 @@ def test_placeholders_of_translation_programs_stay_in_the_sentence() -> None:
     assert len(wishes) == 1
     assert finished.content.count('<x id="1"/>') == 1
     assert '<g id="2">close</g>' in finished.content
+
+
+def test_an_element_with_spaces_alone_takes_no_word() -> None:
+    page = "<p>Hello<b> </b>big <u> </u>world</p>"
+    assert translated(page, same) == page
+    assert translated(page) == "<p>HELLO<b></b> BIG <u></u>WORLD</p>"
+    assert translated(page, upper_unaligned) == translated(page)

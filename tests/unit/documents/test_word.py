@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -196,6 +197,55 @@ def test_a_bomb_is_refused_before_it_is_decompressed(monkeypatch: pytest.MonkeyP
 def test_text_is_no_docx() -> None:
     with pytest.raises(ConfigError, match="bytes"):
         finish(steps_of_text("x", "docx", split), same)
+
+
+@pytest.mark.parametrize("name", ["upper", "upper_unaligned", "reverse"])
+def test_the_format_of_a_space_is_not_given_to_a_word(name: str) -> None:
+    big = '<w:rPr><w:sz w:val="40"/></w:rPr>'
+    data = document(paragraph(run("one"), run(" ", BOLD), run("two"), run(" ", big), run("three")))
+    ((text, _),) = texts(translated(data, ALL[name]))[0]
+    assert text.lower() in ("one two three", "three two one")
+
+
+def test_a_line_to_write_on_stays() -> None:
+    line = "<w:rPr><w:u/></w:rPr>"
+    runs = run("Name:"), run("      ", line), run("Date:"), run("  \xa0 ", line)
+    data = document(paragraph(*runs))
+    assert translated(data, same) == data
+    assert texts(translated(data)) == [
+        [("NAME:", ""), ("      ", "u"), (" DATE:", ""), ("  \xa0 ", "u")]
+    ]
+    assert translated(translated(data)) == translated(data)
+
+
+def _renamed(data: bytes, change: Callable[[str, bytes], tuple[str, bytes]]) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in parts(data).items():
+            archive.writestr(*change(name, content))
+    return file.getvalue()
+
+
+def test_the_main_part_may_have_a_number() -> None:
+    """As Word on the web writes it."""
+    moved = "word/document2.xml"
+    data = _renamed(
+        SIMPLE, lambda name, content: (name.replace("word/document.xml", moved), content)
+    )
+    assert texts(translated(data), moved)[0][0] == ("HELLO ", "")
+
+
+def test_the_strict_form_is_refused() -> None:
+    """Its names are others, so that nothing would be translated."""
+    strict = b"http://purl.oclc.org/ooxml/wordprocessingml/main"
+    data = _renamed(SIMPLE, lambda name, content: (name, content.replace(W.encode(), strict)))
+    with pytest.raises(DataError, match=r"word/document\.xml is not in the transitional form"):
+        translated(data)
+
+
+def test_a_password_is_said() -> None:
+    with pytest.raises(DataError, match="it has a password, or is in the older format"):
+        translated(bytes.fromhex("d0cf11e0a1b11ae1") + bytes(504))
 
 
 pieces = st.lists(

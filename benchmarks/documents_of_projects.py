@@ -1,0 +1,243 @@
+"""Documents of real projects through translators that change text in a known way.
+
+    PYTHONPATH=. python benchmarks/documents_of_projects.py FOLDER... [--formats docx md]
+
+Every file of these folders whose ending names a format is translated into itself, into capitals,
+and with its words in the opposite order. The first gives the same bytes; the others keep the
+structure and what must be kept, and capitals twice give what they gave once. Needs python-docx.
+"""
+
+import argparse
+import io
+import itertools
+import re
+import time
+import warnings
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tests.unit.documents.fake import ALL, finish, split
+
+from headway.documents import FORMS, Form, form_of, steps_of_file
+from headway.documents.kept import kept_spans
+from headway.errors import HeadwayError
+
+Structure = Callable[[bytes], Any]
+W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_INLINE = (
+    "a abbr b bdi bdo big cite code del dfn em font i img ins kbd label mark math nobr q ruby s "
+    "samp script small span strike strong style sub sup svg template time tt u var wbr"
+)
+_VOID = "area base br col embed hr img input link meta param source track wbr"
+_RUNS = {f"{W}{name}" for name in ("r", "t", "rPr", "proofErr", "noBreakHyphen")}
+
+
+def of_text(data: bytes) -> Any:
+    """The lines without a letter."""
+    lines = data.decode("utf-8", "replace").split("\n")
+    return [None if any(map(str.isalpha, line)) else line for line in lines]
+
+
+def of_html(data: bytes) -> Any:
+    """Tags and comments, how often each is within which, and blocks in their order."""
+    from turbohtml import TokenType, tokenize
+
+    inline = set(_INLINE.split())
+    void = set(_VOID.split())
+    open_: list[str] = []
+    within: Counter[tuple[str, str]] = Counter()
+    blocks: list[str] = []
+    text = data.decode("utf-8", "replace")
+    for token in tokenize(text, resolve_references=False, capture_source=True):
+        if token.type not in (TokenType.START_TAG, TokenType.END_TAG, TokenType.COMMENT):
+            continue
+        source, tag = str(token.source), str(token.tag)
+        within[(open_[-1] if open_ else "", source)] += token.type != TokenType.END_TAG
+        if token.type != TokenType.COMMENT and tag not in inline:
+            blocks.append(source)
+        if token.type == TokenType.START_TAG and tag not in void and not token.self_closing:
+            open_.append(tag)
+        elif token.type == TokenType.END_TAG and tag in open_:
+            while open_.pop() != tag:
+                pass
+    return within, blocks
+
+
+def of_markdown(data: bytes) -> Any:
+    """Blocks in their order with code, and the elements in the text of all blocks."""
+    from markdown_it import MarkdownIt
+
+    blocks = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(data.decode())
+    inner = [child for block in blocks for child in block.children or []]
+    plain = ("text", "softbreak", "html_inline")
+    kept = Counter(
+        (child.type, str(child.attrs), child.content if child.type == "code_inline" else "")
+        for child in inner
+        if child.type not in plain
+    )
+    code = ("fence", "code_block")
+    return [(b.type, b.tag, b.content if b.type in code else "") for b in blocks], kept
+
+
+def of_catalogue(data: bytes) -> Any:
+    """All entries but their translations."""
+    import polib
+
+    return [
+        (entry.msgid, entry.msgid_plural, entry.msgctxt, entry.flags, entry.occurrences)
+        for entry in polib.pofile(data.decode())
+    ]
+
+
+def of_subtitles(data: bytes) -> Any:
+    """The lines with times, and the number of lines."""
+    return re.findall(rb"(?m)^.*-->.*$", data), data.count(b"\n")
+
+
+def of_word(data: bytes) -> Any:
+    """All parts; of those with text the blocks, and for each paragraph what is not a run.
+
+    Also the formats of its runs, and what python-docx finds.
+    """
+    from docx import Document
+    from lxml import etree
+
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    parts: list[Any] = []
+    for info in archive.infolist():
+        content = archive.read(info)
+        if re.fullmatch(r"word/\w+\.xml", info.filename) and b"<w:p" in content:
+            root = etree.fromstring(content)
+            parts.append((info.filename, _outside(root), [_inside(p) for p in root.iter(f"{W}p")]))
+        else:
+            parts.append((info.filename, content))
+    opened = Document(io.BytesIO(data))
+    found = [len(opened.paragraphs), len(opened.tables), len(opened.sections)]
+    return parts, found, [len(list(paragraph.hyperlinks)) for paragraph in opened.paragraphs]
+
+
+def _outside(root: Any) -> list[tuple[str, str]]:
+    """Return the elements outside paragraphs, in their order."""
+    return [
+        (node.tag, str(dict(node.attrib)))
+        for node in root.iter("*")
+        if next(node.iterancestors(f"{W}p"), None) is None
+    ]
+
+
+def _inside(paragraph: Any) -> Any:
+    """Return the elements of a paragraph but its runs, each with its parent, and the formats.
+
+    A range of a bookmark or a comment may begin and end elsewhere in the paragraph.
+    """
+    from lxml import etree
+
+    own: Counter[Any] = Counter()
+    formats: set[bytes] = set()
+    for node in paragraph.iterdescendants("*"):
+        if node.tag == f"{W}rPr" and (node.getparent().findtext(f"{W}t") or "").strip():
+            kept = [n for n in node if n.tag not in (f"{W}lang", f"{W}noProof")]
+            formats.add(b"".join(etree.tostring(n, method="c14n") for n in kept))
+        if node.tag in _RUNS or any(a.tag == f"{W}rPr" for a in node.iterancestors()):
+            continue
+        around = [ancestor.tag for ancestor in node.iterancestors() if ancestor.tag not in _RUNS]
+        within = "" if node.tag.endswith(("Start", "End")) else around[0]
+        own[(within, node.tag, str(dict(node.attrib)), (node.text or "").strip())] += 1
+    return own, formats
+
+
+STRUCTURES: dict[Form, Structure] = {
+    "text": of_text, "html": of_html, "md": of_markdown, "po": of_catalogue, "srt": of_subtitles,
+    "docx": of_word,
+}  # fmt: skip
+
+
+def texts_of(data: bytes, form: Form) -> list[str]:
+    """Return the texts of a document; for Word those of the paragraphs in its body."""
+    if form != "docx":
+        return [data.decode("utf-8", "replace")]
+    from docx import Document
+
+    paragraphs = Document(io.BytesIO(data)).element.body.iter(f"{W}p")
+    return ["".join(t.text or "" for t in p.iter(f"{W}t")) for p in paragraphs]
+
+
+def kept(data: bytes, form: Form) -> Counter[str]:
+    """Return the addresses and placeholders of a document, however often each occurs."""
+    texts = texts_of(data, form)
+    return Counter(text[slice(*span)] for text in texts for span in kept_spans(text))
+
+
+def in_capitals(data: bytes, form: Form) -> list[str]:
+    """Return the texts in capitals, without spaces."""
+    return ["".join(text.upper().split()) for text in texts_of(data, form)]
+
+
+def problems(data: bytes, form: Form) -> Iterator[str]:
+    """Yield what is wrong with the translations of a document."""
+
+    def translated(content: bytes, name: str) -> bytes:
+        return finish(steps_of_file(content, form, split), ALL[name])[0].content
+
+    structure = STRUCTURES[form]
+    if translated(data, "same") != data:
+        yield "the same words give other bytes"
+    old, old_kept = structure(data), kept(data, form)
+    for name in ("upper", "upper_unaligned", "reverse"):
+        new = translated(data, name)
+        if structure(new) != old:
+            yield f"{name}: another structure"
+        if form in ("text", "docx", "srt") and kept(new, form) != old_kept:
+            yield f"{name}: other addresses or placeholders"
+        in_order = name == "upper" and form in ("text", "docx", "srt")
+        if in_order and in_capitals(new, form) != in_capitals(data, form):
+            yield f"{name}: other words"
+        if name != "reverse" and translated(new, name) != new:
+            yield f"{name}: twice gives something else"
+
+
+def main() -> None:
+    """Print the counts for each format, and each problem with its file."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--formats", nargs="+", choices=FORMS, default=FORMS)
+    parser.add_argument("--most-bytes", type=int, default=1_000_000)
+    chosen = parser.parse_args()
+    warnings.simplefilter("ignore")
+    counts: dict[str, Counter[str]] = {form: Counter() for form in chosen.formats}
+    begun = time.perf_counter()
+    found = itertools.chain.from_iterable(folder.rglob("*") for folder in chosen.folders)
+    for path in sorted(set(found)):
+        form = form_of(path.name)
+        if form not in counts or not path.is_file():
+            continue
+        data, count = path.read_bytes(), counts[form]
+        if len(data) > chosen.most_bytes:
+            count["larger"] += 1
+            continue
+        try:
+            result, _ = finish(steps_of_file(data, form, split), ALL["upper"])
+        except HeadwayError as error:
+            count["refused"] += 1
+            print(f"refused: {path}: {error}")
+            continue
+        count["files"] += 1
+        count["bytes"] += len(data)
+        count["sentences"] += result.sentences
+        try:
+            wrong = list(problems(data, form))
+        except Exception as error:  # of the program that reads the structure, or of ours
+            wrong = [f"{type(error).__name__}: {error}"]
+        count["with problems"] += bool(wrong)
+        for problem in wrong:
+            print(f"{path}: {problem}")
+    for form, count in counts.items():
+        print(form, dict(count))
+    print(f"{time.perf_counter() - begun:,.0f} seconds")
+
+
+if __name__ == "__main__":
+    main()
