@@ -116,9 +116,9 @@ TRANSLATE_FILE = _answer(_object(translatedFileUrl=_TEXT)) | {
         },
     }}}}
 }  # fmt: skip
-DOWNLOAD_FILE: Described = _answer({"type": "string", "format": "binary"}, "application/octet-stream") | {
-    "parameters": [{"name": "name", "in": "path", "required": True, "schema": _TEXT}]
-}
+DOWNLOAD_FILE: Described = _answer(
+    {"type": "string", "format": "binary"}, "application/octet-stream"
+) | {"parameters": [{"name": "name", "in": "path", "required": True, "schema": _TEXT}]}
 DOWNLOAD_FILE["responses"] |= _errors({404: "The file is not here any more."}, _TEXT)
 SUGGEST = _body(["q", "s", "source", "target"], q=_TEXT, s=_TEXT, source=_TEXT, target=_TEXT)
 
