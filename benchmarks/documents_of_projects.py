@@ -27,6 +27,14 @@ from headway.errors import HeadwayError
 
 Structure = Callable[[bytes], Any]
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_NO_FORMAT = (f"{W}lang", f"{W}noProof")
+_SHOWN = {
+    f"{W}t": "",
+    f"{W}br": "\n",
+    f"{W}cr": "\n",
+    f"{W}tab": "\t",
+    f"{W}noBreakHyphen": "\u2011",
+}
 _INLINE = (
     "a abbr b bdi bdo big cite code del dfn em font i img ins kbd label mark math nobr q ruby s "
     "samp script small span strike strong style sub sup svg template time tt u var wbr"
@@ -138,8 +146,11 @@ def _inside(paragraph: Any) -> Any:
     own: Counter[Any] = Counter()
     formats: set[bytes] = set()
     for node in paragraph.iterdescendants("*"):
-        if node.tag == f"{W}rPr" and (node.getparent().findtext(f"{W}t") or "").strip():
-            kept = [n for n in node if n.tag not in (f"{W}lang", f"{W}noProof")]
+        if node.tag == f"{W}r" and (node.findtext(f"{W}t") or "").strip():
+            properties = node.find(f"{W}rPr")
+            kept = [
+                n for n in (() if properties is None else properties) if n.tag not in _NO_FORMAT
+            ]
             formats.add(b"".join(etree.tostring(n, method="c14n") for n in kept))
         if node.tag in _RUNS or any(a.tag == f"{W}rPr" for a in node.iterancestors()):
             continue
@@ -162,7 +173,11 @@ def texts_of(data: bytes, form: Form) -> list[str]:
     from docx import Document
 
     paragraphs = Document(io.BytesIO(data)).element.body.iter(f"{W}p")
-    return ["".join(t.text or "" for t in p.iter(f"{W}t")) for p in paragraphs]
+    return ["".join(map(_shown, p.iter(*_SHOWN))) for p in paragraphs]
+
+
+def _shown(node: Any) -> str:
+    return node.text or "" if node.tag == f"{W}t" else _SHOWN[node.tag]
 
 
 def kept(data: bytes, form: Form) -> Counter[str]:

@@ -13,13 +13,14 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 def is_in_capitals(text: str, kept: Sequence[Span] = ()) -> bool:
     """Return True if all letters outside the kept stretches are capitals, in two words or more.
 
+    Capitals that do not come back from small letters, as the İ of Turkish, do not count.
+
     >>> is_in_capitals("DO NOT ENTER"), is_in_capitals("NASA und ESA"), is_in_capitals("NASA")
     (True, False, False)
     """
     rest = "".join(_between(text, kept))
-    return (
-        rest.isupper() and sum(map(str.isupper, rest)) >= _FEWEST and len(_WORD.findall(rest)) > 1
-    )
+    is_long = sum(map(str.isupper, rest)) >= _FEWEST and len(_WORD.findall(rest)) > 1
+    return is_long and rest.isupper() and rest.lower().upper() == rest
 
 
 def as_sentence(text: str, kept: Sequence[Span] = ()) -> str:
@@ -33,9 +34,8 @@ def as_sentence(text: str, kept: Sequence[Span] = ()) -> str:
     first = next((n for n, stretch in enumerate(stretches) if _WORD.search(stretch)), None)
     if first is not None:
         place = next(n for n, letter in enumerate(stretches[first]) if letter.isalpha())
-        if len(lowered[first]) == len(stretches[first]):  # İ becomes two characters
-            low = lowered[first]
-            lowered[first] = low[:place] + stretches[first][place] + low[place + 1 :]
+        low = lowered[first]
+        lowered[first] = low[:place] + stretches[first][place] + low[place + 1 :]
     return _joined(lowered, text, kept)
 
 
