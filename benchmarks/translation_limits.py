@@ -173,12 +173,22 @@ class CountingEngine:
 
 
 def count(
-    bundle: Bundle, sentences: list[str], beam_size: int, length: int | None
+    bundle: Bundle,
+    sentences: list[str],
+    beam_size: int,
+    length_penalty: float,
+    length: int | None,
 ) -> dict[str, float]:
     """Return source tokens, steps and rows for each target token, of sentences one by one."""
     translator = TextTranslator(bundle, precision="auto")
     engine = CountingEngine(translator.engine)
-    options = SearchOptions(beam_size, 0.0, min_length=length or 0, max_length=length)
+    options = SearchOptions(
+        beam_size,
+        length_penalty,
+        length_form="plain",
+        min_length=length or 0,
+        max_length=length,
+    )
     search = build_search(options)
     sources = bundle.source_tokenizer.encode_batch(sentences)
     extra = bundle.decoding.max_extra_pieces
@@ -279,7 +289,11 @@ def main() -> None:
         print(f"{number} cores: {products / 1e9:,.0f} billion products a second; {reading}")
     counts = {
         search: count(
-            bundle, sentences[: arguments.sentences], beam_size_of(search), result["length"]
+            bundle,
+            sentences[: arguments.sentences],
+            beam_size_of(search),
+            result["length_penalty"],
+            result["length"],
         )
         for search in {cell["search"] for cell in result["cells"]}
     }
