@@ -6,6 +6,7 @@ Translation"). A loop has a high probability, so the score does not tell it, and
 not avoid it. Such a part is searched again, under rules that leave no room for a loop.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import eq
@@ -58,8 +59,9 @@ def runs_away(
     """
     if len(ids) > most_pieces(request, options):
         return True
-    if len(ids) - len(set(ids)) < TIMES - 1:
-        return False  # the usual case, at no cost
+    repeated = len(ids) - len(set(ids)) >= TIMES - 1  # looked at first, because it is faster
+    if not repeated or max(Counter(ids).values()) < TIMES:
+        return False  # the usual case: no piece occurs often enough to be in a loop
     times = most_repeats(ids)
     if times < TIMES:
         return False
