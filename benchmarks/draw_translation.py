@@ -4,7 +4,7 @@
 
 Each RESULT is written by `translation_limits.py`. Prints Markdown in English or Korean (`ko`): one
 line for each cell, then the time of a sentence alone and beside a busy core. The picture has the
-same ratios.
+same ratios. Both sides are in int8, also where the comparison does not count it because of a score.
 """
 
 import argparse
@@ -61,23 +61,40 @@ def cells_of(result: dict[str, Any], *, busy: bool) -> list[dict[str, Any]]:
     return sorted(cells, key=lambda cell: (cell["batch"] == 1, cell["search"] != "greedy"))
 
 
+def fastest(cell: dict[str, Any], side: str) -> float:
+    """Return the tokens a second of a side's fastest configuration in int8."""
+    return max(
+        row["tokens_per_second"]
+        for row in cell["configurations"]
+        if row["side"] == side and row["precision"] == "int8"
+    )
+
+
+def ratios(cell: dict[str, Any]) -> tuple[float, float, float]:
+    """Return how many times as fast as the peer we are as installed, at best and at the limit."""
+    peer = fastest(cell, "ctranslate2")
+    ours = cell["as_installed"]["tokens_per_second"], fastest(cell, "headway")
+    return ours[0] / peer, ours[1] / peer, cell["limit"]["tokens_per_second"] / peer
+
+
 def main_table(results: list[dict[str, Any]], words: dict[str, Any]) -> Iterator[str]:
     """Yield a line for each cell: tokens a second, ratio, limit, share."""
     yield f"| {' | '.join(words['head'])} |"
     yield "|" + "---|" * len(words["head"])
     for result in results:
         for cell in cells_of(result, busy=False):
-            installed, limit = cell["as_installed"], cell["limit"]
+            limit, best = cell["limit"], fastest(cell, "headway")
+            as_installed, at_best, _ = ratios(cell)
             values = [
                 words["models"][result["model"]],
                 words[cell["search"]],
                 words["one" if cell["batch"] == 1 else "file"],
-                f"{installed['tokens_per_second']:,.0f}",
-                f"{cell['ours']:,.0f}",
-                f"{cell['peer']:,.0f}",
-                f"{cell['as_installed_ratio']:.2f} / **{cell['ratio']:.2f}**",
+                f"{cell['as_installed']['tokens_per_second']:,.0f}",
+                f"{best:,.0f}",
+                f"{fastest(cell, 'ctranslate2'):,.0f}",
+                f"{as_installed:.2f} / **{at_best:.2f}**",
                 f"{limit['tokens_per_second']:,.0f}, {words['limit by'][limit['by']]}",
-                f"{limit['share']:.0%}",
+                f"{best / limit['tokens_per_second']:.0%}",
             ]
             yield f"| {' | '.join(values)} |"
 
@@ -112,9 +129,7 @@ def draw(results: list[dict[str, Any]], words: dict[str, Any], path: Path) -> No
         for panel, result in zip(panels, results, strict=True):
             cells = cells_of(result, busy=False)
             places = range(len(cells))
-            installed = [cell["as_installed_ratio"] for cell in cells]
-            best = [cell["ratio"] for cell in cells]
-            limits = [cell["limit"]["tokens_per_second"] / cell["peer"] for cell in cells]
+            installed, best, limits = zip(*map(ratios, cells), strict=True)
             panel.barh(
                 [p - 0.19 for p in places], installed, 0.34, color="#9ecae1", label=installed_name
             )

@@ -1,18 +1,18 @@
 """One step of an SSRU in the decoder, for any rows."""
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from headway.kernels.arrays import Floats, Ints
-from headway.kernels.attention_vectors import exp
-from headway.kernels.codegen.numba_compiler import compiled, inlined
+from headway.kernels.codegen.numba_compiler import compiled
+from headway.kernels.codegen.vectors import Code, Value, generated
 
 
-@inlined
-def sigmoid(x: np.float32) -> np.float32:
-    """Return 1 / (1 + e^-x), by a power that cannot overflow."""
-    power = exp(min(x, -x))
-    return (np.float32(1.0) if x >= 0 else power) / (np.float32(1.0) + power)
+@generated(types.float32)
+def sigmoid(code: Code, x: Value) -> Value:
+    """Return 1 / (1 + e^-x) of one number."""
+    return code.sigmoid(x)
 
 
 @compiled

@@ -288,6 +288,12 @@ class Code:
         bits = (n.to_integers(whole) + 127) << 23
         return power * bits.bitcast(floats)
 
+    def sigmoid(self, x: Value) -> Value:
+        """Compute 1 / (1 + e^-x), one float or a vector, by a power that cannot overflow."""
+        one, zero = self.constant(1.0, x.llvm.type), self.constant(0.0, x.llvm.type)
+        power = self.exp(zero - self.larger(x, zero - x))
+        return self.select(x >= 0.0, one, power).divided_by(one + power)
+
     def is_before(self, first: Value, length: Value) -> Value:
         """Return a mask of the lanes whose place, first + lane, is below `length`."""
         return self.broadcast(first) + self.numbered(WORDS) < self.broadcast(length)
