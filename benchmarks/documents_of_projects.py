@@ -8,6 +8,7 @@ structure and what must be kept, and capitals twice give what they gave once. Ne
 """
 
 import argparse
+import contextlib
 import io
 import itertools
 import re
@@ -108,23 +109,37 @@ def of_subtitles(data: bytes) -> Any:
 def of_word(data: bytes) -> Any:
     """All parts; of those with text the blocks, and for each paragraph what is not a run.
 
-    Also the formats of its runs, and what python-docx finds.
+    Also the formats of its runs, and what python-docx finds, if it can open the document.
     """
     from docx import Document
+
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    trees = _trees(data)
+    parts = [
+        (name, _outside(trees[name]), [_inside(p) for p in trees[name].iter(f"{W}p")])
+        if name in trees
+        else (name, archive.read(name))
+        for name in archive.namelist()
+    ]
+    try:
+        opened = Document(io.BytesIO(data))
+    except Exception as error:
+        return parts, str(error)
+    found = [len(opened.paragraphs), len(opened.tables), len(opened.sections)]
+    return parts, found, [len(list(paragraph.hyperlinks)) for paragraph in opened.paragraphs]
+
+
+def _trees(data: bytes) -> dict[str, Any]:
+    """Return the parts of a Word document that have paragraphs."""
     from lxml import etree
 
     archive = zipfile.ZipFile(io.BytesIO(data))
-    parts: list[Any] = []
-    for info in archive.infolist():
-        content = archive.read(info)
-        if re.fullmatch(r"word/\w+\.xml", info.filename) and b"<w:p" in content:
-            root = etree.fromstring(content)
-            parts.append((info.filename, _outside(root), [_inside(p) for p in root.iter(f"{W}p")]))
-        else:
-            parts.append((info.filename, content))
-    opened = Document(io.BytesIO(data))
-    found = [len(opened.paragraphs), len(opened.tables), len(opened.sections)]
-    return parts, found, [len(list(paragraph.hyperlinks)) for paragraph in opened.paragraphs]
+    names = [name for name in archive.namelist() if re.fullmatch(r"word/\w+\.xml", name)]
+    found: dict[str, Any] = {}
+    for name in names:
+        with contextlib.suppress(etree.XMLSyntaxError):  # a part that only has the name
+            found[name] = etree.fromstring(archive.read(name))
+    return {name: tree for name, tree in found.items() if tree.find(f".//{W}p") is not None}
 
 
 def _outside(root: Any) -> list[tuple[str, str]]:
@@ -167,16 +182,16 @@ STRUCTURES: dict[Form, Structure] = {
 
 
 def texts_of(data: bytes, form: Form) -> list[str]:
-    """Return the texts of a document; for Word those of the paragraphs in its body."""
+    """Return the texts of a document: for Word those of its paragraphs, without inner ones."""
     if form != "docx":
         return [data.decode("utf-8", "replace")]
-    from docx import Document
-
-    paragraphs = Document(io.BytesIO(data)).element.body.iter(f"{W}p")
-    return ["".join(map(_shown, p.iter(*_SHOWN))) for p in paragraphs]
+    paragraphs = [p for tree in _trees(data).values() for p in tree.iter(f"{W}p")]
+    return ["".join(_shown(p, node) for node in p.iter(*_SHOWN)) for p in paragraphs]
 
 
-def _shown(node: Any) -> str:
+def _shown(paragraph: Any, node: Any) -> str:
+    if next(node.iterancestors(f"{W}p")) is not paragraph:
+        return ""
     return node.text or "" if node.tag == f"{W}t" else _SHOWN[node.tag]
 
 
