@@ -1,8 +1,12 @@
-"""What HTTP costs: a file and single sentences through `headway serve`, and without it, in turns.
+"""What HTTP costs: sentences through `headway serve`, and without it, in turns.
 
     python benchmarks/service_overhead.py MODEL SENTENCES [--rounds 5]
 
-Both sides use the default precision and search. Needs aiohttp and psutil.
+The same sentences go four ways: as one list to `Translator.translate`, which is the speed that the
+others are compared with; in lists of 50 from a client that has 8 requests at work, as one that has
+a file would send them; one in each request, from 8 clients at once; and, as far as the time of an
+answer matters, one after the other. Both sides use the default precision and search, and all
+programs share the machine. Needs aiohttp and psutil.
 """
 
 import argparse
@@ -18,15 +22,16 @@ from service_load import direction_of, served
 
 import headway
 
-TEXTS, AT_WORK = 50, 8  # texts of a request, and requests at work
+TEXTS = 50  # of a request of the client that has a file
+AT_WORK = 8  # requests
 SINGLE = 200  # sentences that are sent one by one
 
 Ask = Callable[[list[str]], Awaitable[list[str]]]
 
 
-async def _file(ask: Ask, sentences: Sequence[str]) -> float:
-    """Return the seconds for all sentences."""
-    requests = [list(sentences[at : at + TEXTS]) for at in range(0, len(sentences), TEXTS)]
+async def _together(ask: Ask, sentences: Sequence[str], texts: int) -> float:
+    """Return the seconds for all sentences, with so many in each request."""
+    requests = [list(sentences[at : at + texts]) for at in range(0, len(sentences), texts)]
     begun, waiting = time.perf_counter(), iter(requests)
 
     async def follow() -> None:
@@ -37,7 +42,7 @@ async def _file(ask: Ask, sentences: Sequence[str]) -> float:
     return time.perf_counter() - begun
 
 
-async def _singles(ask: Ask, sentences: Sequence[str]) -> list[float]:
+async def _one_by_one(ask: Ask, sentences: Sequence[str]) -> list[float]:
     """Return the seconds of each sentence."""
     seconds = []
     for sentence in sentences[:SINGLE]:
@@ -62,23 +67,26 @@ async def _compare(url: str, translator: headway.Translator, given: argparse.Nam
         texts = [translation.text for translation in translator.translate(sentences)]
         same = sum(map(eq, await ask(sentences), texts))  # int8 may depend on the batch
         print(f"{same:,} of {len(texts):,} texts are equal")
-        files, overheads = [], []
+        lists, singles, overheads = [], [], []
         for _ in range(given.rounds):
             begun = time.perf_counter()
             translator.translate(sentences)
             alone = time.perf_counter() - begun
-            served = await _file(ask, sentences)
-            files.append(alone / served)
-            print(f"file: {alone:.2f} s alone, {served:.2f} s through HTTP")
+            in_lists = await _together(ask, sentences, TEXTS)
+            in_singles = await _together(ask, sentences, 1)
+            lists.append(alone / in_lists)
+            singles.append(alone / in_singles)
+            print(f"all: {alone:.2f} s, lists {in_lists:.2f} s, single {in_singles:.2f} s")
             seconds = []
             for sentence in sentences[:SINGLE]:
                 begun = time.perf_counter()
                 translator.translate(sentence)
                 seconds.append(time.perf_counter() - begun)
-            overheads.append(1e3 * (median(await _singles(ask, sentences)) - median(seconds)))
+            overheads.append(1e3 * (median(await _one_by_one(ask, sentences)) - median(seconds)))
             print(f"one sentence: {1e3 * median(seconds):.2f} ms alone, {overheads[-1]:+.2f} ms")
-    print(f"file through HTTP: {median(files):.2f} of the speed")
-    print(f"one sentence: {median(overheads):.2f} ms more at the median")
+    print(f"lists of {TEXTS}: {median(lists):.2f} of the speed")
+    print(f"single sentences of {AT_WORK} clients: {median(singles):.2f} of the speed")
+    print(f"one by one: {median(overheads):.2f} ms more for a sentence")
 
 
 def main() -> None:
