@@ -1,7 +1,7 @@
 """A connection of the server: h11, with a limit on the time that the headers of a request take.
 
 h11 limits the length of an address and of headers, and reads the body of a request that offers to
-switch to HTTP/2, as those of Java do. httptools does neither (benchmarks/log/093).
+switch to HTTP/2, as those of Java do. httptools does neither (benchmarks/log/098).
 """
 
 import asyncio
