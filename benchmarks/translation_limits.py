@@ -234,9 +234,10 @@ def weights_multiplied(config: ModelConfig, source: int, target: int) -> int:
 def joined(results: list[dict[str, Any]]) -> dict[str, Any]:
     """Return one result with the cells, notes and first sentence of all.
 
-    Of two results of one cell, the first counts.
+    Of two results of one cell, the first counts. The sentences and tokens that limits are computed
+    with are those of the first result.
     """
-    (_,) = {(result["model"], result["length"]) for result in results}
+    (_,) = {result["model"] for result in results}
     cells = {}
     for result in results:
         for cell in result["cells"]:
