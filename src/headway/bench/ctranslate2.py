@@ -64,6 +64,9 @@ class _CTranslate2:
 
     def translate(self, sentences: Sequence[str], job: Job) -> list[Translated]:
         sources = self.source.encode(list(sentences))
+        # At a forced length we compute the step of the end symbol, and CTranslate2 does not. So it
+        # writes a token more, which is not counted.
+        end = 0 if self.text.length is None else 1
         limit = self.text.limit(max(map(len, sources)))
         results = self.translator.translate_batch(
             [[self.pieces[i] for i in ids] for ids in sources],
@@ -72,11 +75,11 @@ class _CTranslate2:
             max_batch_size=job.batch,
             disable_unk=True,
             suppress_sequences=self.never,
-            min_decoding_length=self.text.shortest,
+            min_decoding_length=self.text.shortest + end,
             max_input_length=0,
-            max_decoding_length=limit,
+            max_decoding_length=limit + end,
         )
-        hypotheses = [result.hypotheses[0] for result in results]
+        hypotheses = [result.hypotheses[0][: self.text.length] for result in results]
         free = self.text.length is None
         texts = self.target.decode(hypotheses)
         return [
