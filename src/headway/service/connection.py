@@ -10,6 +10,9 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS_FOR_HEADERS = 20.0
+SECONDS_OF_SILENCE = 75
+"""After an answer, until the connection is closed. Proxies and clients wait less, nginx 60 seconds.
+Otherwise they would send a request on a connection that is being closed, and it would fail."""
 _CAN_ANSWER = (h11.IDLE, h11.SEND_RESPONSE)
 
 

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,19 @@ def test_a_request_that_offers_another_protocol_keeps_its_body(served: tuple[Any
     }
     answer = httpx.post(f"{address}/translate", json=SHORT, headers=offer, timeout=60)
     assert answer.json() == httpx.post(f"{address}/translate", json=SHORT, timeout=60).json()
+
+
+def test_a_silent_connection_takes_another_request(served: tuple[Any, str]) -> None:
+    """uvicorn's own limit of 5 seconds is below that of clients and proxies."""
+    _, address = served
+    connection = HTTPConnection(address.removeprefix("http://"), timeout=60)
+    for pause in (0, 6):
+        time.sleep(pause)
+        connection.request("GET", "/languages")
+        with connection.getresponse() as answer:
+            assert answer.status == 200
+            answer.read()
+    connection.close()
 
 
 def test_a_connection_whose_headers_have_no_end_is_closed(bundle_path: Path) -> None:
