@@ -100,7 +100,7 @@ def _line(row: Row, plan: Plan) -> bytes:
 def _json_line(row: Row, plan: Plan) -> bytes:
     """Return the line with one more field; the others stay as they are written.
 
-    An object that has a field of this name already stays as it is, and a blank line stays blank. A
+    An object that already has a field of this name stays as it is, and a blank line stays blank. A
     line that is not an object becomes empty.
     """
     line = row.raw.rstrip()

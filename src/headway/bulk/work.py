@@ -117,7 +117,10 @@ def load_worker(
 
 
 def translate_rows(translator: TextTranslator, plan: Plan, rows: Sequence[Row]) -> None:
-    """Translate the texts of rows in place; a text that fails alone, too, becomes a failure."""
+    """Translate the texts of rows in place.
+
+    If a group fails, each text is tried alone. One that fails again becomes a failure.
+    """
     for begin in range(0, len(rows), AT_ONCE):
         group = [row for row in rows[begin : begin + AT_ONCE] if row.text is not None]
         try:

@@ -143,7 +143,7 @@ def translate(
             "--length-penalty",
             min=0,
             max=10,
-            help="A beam is ranked by log P / |Y|^alpha, by both; 0: by probability alone.",
+            help="Both rank a beam by log P / |Y|^alpha; 0 ranks by probability alone.",
         ),
     ] = 1.0,
     refill: Annotated[

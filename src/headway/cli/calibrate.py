@@ -25,7 +25,8 @@ def calibrate(
 ) -> None:
     """Fit the confidence of a model to text with references, and put it into the model.
 
-    A training does this with its validation text; imported models have no confidence before.
+    `headway train` does this with its validation text. An imported model has no confidence until
+    then.
     """
     from headway.bundle import load_bundle, save_bundle
     from headway.bundle_folder import check_place

@@ -9,7 +9,7 @@ these merges.
 
 import re
 from collections.abc import Collection, Iterator
-from itertools import pairwise
+from heapq import heapify, heappop, heappush
 
 from headway.errors import TokenizerError, shown
 
@@ -50,9 +50,10 @@ class WordMerges:
         with a version. Raises TokenizerError for another file.
         """
         try:
-            lines = data.decode().splitlines(keepends=False) if data else []
+            text = data.decode().replace("\r\n", "\n")
         except UnicodeDecodeError:
             raise TokenizerError("The codes are not in UTF-8.", _GIVE) from None
+        lines = text.removesuffix("\n").split("\n") if text else []
         has_version = bool(lines) and lines[0].startswith(_VERSION)
         if has_version and lines[0].removeprefix(_VERSION).strip() != _KNOWN:
             raise TokenizerError(f"The codes begin with {shown(lines[0])}.", _GIVE)
@@ -93,19 +94,37 @@ class WordMerges:
         return parts
 
     def _merged(self, symbols: list[str]) -> list[str]:
-        while len(symbols) > 1:
-            pairs = list(pairwise(symbols))
-            best = min(pairs, key=lambda pair: self._rank.get(pair, len(self._rank)))
-            if best not in self._rank:
-                break
-            merged: list[str] = []
-            place = 0
-            while place < len(symbols):
-                is_best = place < len(pairs) and pairs[place] == best
-                merged.append("".join(best) if is_best else symbols[place])
-                place += 2 if is_best else 1
-            symbols = merged
-        return symbols
+        """Merge the pair of the lowest rank at all its places, from the left, until none is left.
+
+        A merged symbol stays at its first place, and the place of the second becomes empty. So a
+        word of n characters takes n log n steps.
+        """
+        end = len(symbols)
+        before, after = list(range(-1, end - 1)), list(range(1, end + 1))
+
+        def rank_at(place: int) -> int | None:
+            following = after[place]
+            return self._rank.get((symbols[place], symbols[following])) if following < end else None
+
+        waiting = [(rank, place) for place in range(end) if (rank := rank_at(place)) is not None]
+        heapify(waiting)
+        while waiting:
+            lowest, changed = waiting[0][0], list[int]()
+            while waiting and waiting[0][0] == lowest:
+                _, place = heappop(waiting)
+                if rank_at(place) != lowest:  # another merge has taken one of the two
+                    continue
+                second = after[place]
+                symbols[place] += symbols[second]
+                symbols[second] = ""
+                after[place] = after[second]
+                if after[second] < end:
+                    before[after[second]] = place
+                changed += [before[place], place]
+            for place in changed:
+                if place >= 0 and (rank := rank_at(place)) is not None:
+                    heappush(waiting, (rank, place))
+        return [symbol for symbol in symbols if symbol]
 
     def _known_parts(self, symbol: str) -> Iterator[str]:
         """Yield a symbol if it is in the vocabulary, or else the parts that it was merged from."""

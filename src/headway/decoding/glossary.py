@@ -31,7 +31,8 @@ class Glossary:
         """Take source terms with their translations.
 
         A term is found as whole words, as it is written or with a capital first letter. `term*`
-        is found with any ending. A term with an empty translation stays as it is in the text.
+        is found with any ending. A term with an empty translation stays as it is in the text; one
+        with a star needs a translation.
         Raises ConfigError for an empty term, and for two translations of one term.
         """
         require_type("glossary", entries, Mapping, _REMEDY)
@@ -48,8 +49,12 @@ class Glossary:
                     f"'{target.strip()}'.",
                     "Choose one of them.",
                 )
-        kept = {term: target or term.rstrip("*") for term, target in targets.items()}
-        self.targets = list(dict.fromkeys(kept.values()))
+        if endless := next((t for t, target in targets.items() if "*" in t and not target), None):
+            raise ConfigError(
+                f"The glossary entry '{endless}' has no translation, but is found with any ending.",
+                "Give its translation, or the words themselves without a star.",
+            )
+        self.targets = list(dict.fromkeys(target or term for term, target in targets.items()))
         # Among terms of equal length, those with a capital and those without a star come first.
         order = sorted(targets, key=lambda term: (-len(term.rstrip("*")), "*" in term, term))
         self._searched = [_entry(term, targets[term]) for term in order]

@@ -66,7 +66,7 @@ def runs_away(
     if times < TIMES:
         return False
     source = request.source_ids[:-1]  # without the end symbol
-    given = ("".join(tokenizer.pieces(source)), source, request.prefix, *request.terms)
+    given = ("".join(tokenizer.spelled(source)), source, request.prefix, *request.terms)
     return times > max(map(most_repeats, given))
 
 

@@ -69,7 +69,7 @@ def hand_back_freed_memory() -> bool:
 
 
 def collect_only_new_objects() -> None:
-    """Leave the objects of this process so far to its end, for programs that only translate now.
+    """Exempt all present objects from garbage collection, once a program has loaded what it needs.
 
     A full collection otherwise visits every object of PyTorch and Numba, which takes some 70 ms in
     the middle of a translation, and frees nothing.

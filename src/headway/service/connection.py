@@ -11,16 +11,16 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS_FOR_HEADERS = 20.0
 SECONDS_OF_SILENCE = 75
-"""After an answer, until the connection is closed. Proxies and clients wait less, nginx 60 seconds.
-Otherwise they would send a request on a connection that is being closed, and it would fail."""
+"""After an answer, until the connection is closed. Proxies and clients close theirs sooner (nginx
+after 60 seconds), so none of them sends a request on a connection that is being closed."""
 _CAN_ANSWER = (h11.IDLE, h11.SEND_RESPONSE)
 
 
 class Connection(H11Protocol):
     """Close a connection on which no request begins for some seconds, and one whose body breaks.
 
-    uvicorn closes one that is silent after an answer. This closes one that sends something, but no
-    headers with an end, and one that has never sent anything.
+    uvicorn closes a connection that is silent after an answer. This class also closes one whose
+    headers never end, and one that never sends anything.
 
     uvicorn answers bytes that are no HTTP by 400, also if they are in the body of a request that
     the application reads or answers. The second answer would be an exception in the log.

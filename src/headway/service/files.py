@@ -126,9 +126,11 @@ def _language(here: Service, wanted: _Wanted) -> str:
     text = text_of_html(wanted.content[:100_000].decode("utf-8", "replace"))
     found = detect(text, here.routes.sources(wanted.target))
     if not found:
-        raise RefusedError(400, "Invalid request: the language of the file is not found, name it")
+        raise RefusedError(
+            400, "Invalid request: the language of the file is not found; give it in source"
+        )
     if found[0].language == wanted.target:
-        problem = f"the file seems to be in {wanted.target} already, name its language"
+        problem = f"the file seems to be in {wanted.target} already; give its language in source"
         raise RefusedError(400, f"Invalid request: {problem}")
     return found[0].language
 

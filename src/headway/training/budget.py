@@ -322,11 +322,17 @@ def _shorter_ways(training: TrainingConfig, model: Architecture) -> Iterator[str
     if _is_larger_than_tiny(model):
         yield "A smaller model (preset tiny) makes more steps in the same time."
     if training.batch_tokens > _SMALL_BATCH:
-        yield f"So do smaller batches: --set training.batch_tokens={_SMALL_BATCH}."
+        yield (
+            "Smaller batches make more steps in the same time: "
+            f"--set training.batch_tokens={_SMALL_BATCH}."
+        )
     layers = max(model.num_encoder_layers, model.num_decoder_layers)
     if model.norm_position == "post" and layers >= _DEEP:
         # Xiong et al. 2020, "On Layer Normalization in the Transformer Architecture".
-        yield f"With {layers} layers, --set model.norm_position=pre learns in fewer steps."
+        yield (
+            f"With {layers} layers, a model learns in fewer steps with "
+            "--set model.norm_position=pre."
+        )
 
 
 def usable_after() -> str:

@@ -38,7 +38,7 @@ def one_by_one(pairs: list[tuple[str, str]], word: str) -> list[str]:
             at += 1
 
 
-@given(PAIRS, st.text("ab", min_size=1, max_size=12))
+@given(PAIRS, st.text("ab", min_size=1, max_size=40))
 def test_a_word_is_merged_as_defined(pairs: list[tuple[str, str]], word: str) -> None:
     *parts, last = one_by_one(pairs, word)
     assert list(WordMerges(pairs).cut(word)) == [*(part + JOINED for part in parts), last]
@@ -60,13 +60,28 @@ def test_a_merge_whose_token_is_not_in_the_vocabulary_is_undone() -> None:
 
 
 @pytest.mark.parametrize(
-    "codes", [CODES, b"l o 9\nlo w</w> 8\ne r</w> 7\nw er</w> 2\nlo w 1\n"], ids=["nmt", "fastBPE"]
+    "codes",
+    [
+        CODES,
+        b"l o 9\nlo w</w> 8\ne r</w> 7\nw er</w> 2\nlo w 1\n",
+        CODES.replace(b"\n", b"\r\n"),
+    ],
+    ids=["nmt", "fastBPE", "Windows"],
 )
 def test_both_files_are_read_and_written(codes: bytes) -> None:
     merges = WordMerges.read(codes)
 
     assert merges.to_bytes() == CODES
     assert list(merges.cut(" lower  low lo ")) == ["lo@@", "wer", "low", "l@@", "o"]
+
+
+@pytest.mark.parametrize("symbol", ["\u2028", "\x85", "\x1c"])
+def test_codes_may_have_characters_that_end_lines_elsewhere(symbol: str) -> None:
+    codes = f"#version: 0.2\na {symbol}\n".encode()
+    merges = WordMerges.read(codes)
+
+    assert merges.to_bytes() == codes
+    assert list(merges.cut(f"a{symbol}b")) == [f"a{symbol}@@", "b"]
 
 
 @pytest.mark.parametrize(

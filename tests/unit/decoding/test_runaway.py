@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headway.data.tokenizer import END_ID, Tokenizer, train_tokenizer
+from headway.data.word_merges import WordMerges
 from headway.decoding.flags import FLAGS, flags_where, is_copy
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
@@ -20,6 +21,7 @@ from headway.decoding.runaway import (
     shortened,
     tightened,
 )
+from headway.interop.checkpoints.plain_tokenizer import plain_tokenizer
 
 few = st.lists(st.integers(4, 6), max_size=24)
 PLAIN = SearchOptions()
@@ -121,3 +123,14 @@ def test_flags_have_an_order_and_a_copy_has_a_letter() -> None:
     assert not is_copy(">>deu<< Berlin", "Berlin", ())
     assert not is_copy("12.50", "12.50", ())
     assert not is_copy("", "", ())
+
+
+def test_a_source_that_merges_cut_repeats_as_its_text_does() -> None:
+    """Its pieces have `@@` between them, and the text has not."""
+    merges = WordMerges.read(b"#version: 0.2\n. .\n.. ..\n")
+    dots = [".@@", ".", "..@@", "..", "....@@", "...."]
+    cut = plain_tokenizer(dots, "word", trimmed=True, merges=merges)
+    ids = cut.encode(24 * ".")
+    alone, last = cut.id(".@@"), cut.id(".")
+    assert not runs_away([*23 * [alone], last], Request([*ids, END_ID], 99), PLAIN, cut)
+    assert runs_away([*35 * [alone], last], Request([*ids, END_ID], 99), PLAIN, cut)

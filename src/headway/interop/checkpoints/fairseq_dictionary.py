@@ -165,8 +165,8 @@ def _note(dictionaries: list[Dictionary], merges: WordMerges | None) -> str:
         )
     is_cut = any(text.endswith(JOINED) for each in dictionaries for text in each.texts)
     return (
-        "There is no SentencePiece model, so a token is what is between spaces: give text that is "
-        f"tokenized {'and cut into subwords ' if is_cut else ''}as in the training"
+        "There is no SentencePiece model, so each string between spaces is a token: give text that "
+        f"is tokenized {'and cut into subwords ' if is_cut else ''}as in the training"
         f"{f', and remove {JOINED!r} and the space behind it from translations' * is_cut}."
         f"{f' Or put the merges (such as {_CODES[0]}) beside the dictionaries.' * is_cut}"
     )

@@ -23,6 +23,7 @@ from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
 from headway.errors import BundleError, ConfigError
 from headway.home import expanded
+from headway.interop.cutting import check_sentencepiece_cuts
 from headway.interop.folder import new_folder
 from headway.interop.marian.binary import (
     INT8,
@@ -110,6 +111,7 @@ def export(
 
 def check_expressible(bundle: Bundle) -> None:
     """Refuse, with a ConfigError, a model that Marian does not compute."""
+    check_sentencepiece_cuts(bundle, "Firefox")
     if changes := describe_customizations(bundle.model):
         raise ConfigError(
             f"Marian computes the equations of Headway's own parts, but {changes}.",

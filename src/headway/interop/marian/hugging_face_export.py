@@ -14,6 +14,7 @@ from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import PAD_ID, SPECIAL_PIECES, START_ID
 from headway.errors import BundleError, ConfigError, shown
 from headway.home import expanded
+from headway.interop.cutting import check_sentencepiece_cuts
 from headway.interop.folder import new_folder
 from headway.interop.marian.hugging_face import read_hugging_face
 from headway.interop.marian.hugging_face_files import (
@@ -77,6 +78,7 @@ def export(
 
 def check_expressible(bundle: Bundle) -> None:
     """Refuse, with a ConfigError, a model that MarianMT does not compute."""
+    check_sentencepiece_cuts(bundle, "MarianMT")
     if changes := describe_customizations(bundle.model):
         raise ConfigError(
             f"MarianMT computes the equations of Headway's own parts, but {changes}.",

@@ -50,8 +50,8 @@ from headway.service.engine.worker import Worker
 
 _LONG = 5000  # characters of a text, which take some 5 ms to begin
 _SECONDS_OF_PYTHON = 0.0005
-"""After which a thread lets another one run Python. By default it is 5 ms: so long a worker whose
-sentence has ended would wait for the thread that begins texts."""
+"""After which a thread lets another one run Python. The default is 5 ms; a worker whose sentence
+has ended would wait that long for the thread that begins texts."""
 
 
 class _Job:
@@ -101,8 +101,8 @@ class Engine:
     """Jobs of texts, and the workers that translate them.
 
     One thread reads the messages. Others divide texts into sentences and tokenize them, so that
-    cancellations and measures do not wait for that. A job with a long text has another thread than
-    the rest, whose texts do not wait for that text either.
+    cancellations and measures do not wait for that. Jobs with a long text have a second thread, so
+    short texts do not wait for them.
     """
 
     def __init__(self, translator: TextTranslator, out: TextIO, glossary: Glossary | None) -> None:
@@ -301,7 +301,6 @@ def main() -> None:
         engine = Engine(translator, out, glossary)
         with suppress(HeadwayError):  # for a model that needs a tag before its text
             translator.translate("1")  # compiles the kernels
-        collect_only_new_objects()
     except HeadwayError as error:
         failed = {"failed": {"message": error.message, "remedy": error.remedy}}
         out.write(f"{to_json(failed, compact=True)}\n")
@@ -315,7 +314,7 @@ def main() -> None:
     sys.stdin.reconfigure(encoding="utf-8")  # pyright: ignore[reportAttributeAccessIssue]
     sys.setswitchinterval(_SECONDS_OF_PYTHON)
     gc.collect()
-    gc.freeze()  # or each full collection looks at all libraries and the model: some 0.2 seconds
+    collect_only_new_objects()
     engine.run(sys.stdin)
 
 

@@ -94,8 +94,10 @@ class Worker:
             if self._has_room:
                 units = self.line.take(kind, min(len(free), turn), room, first=first)
                 first = False
+                # Before the units are encoded: those that come meanwhile are not more than fit.
+                more_wait = self.line.waits(kind)
                 begun += self._begin(batch, free, units)
-                full = len(self.at_work) if self.line.waits(kind) else 0
+                full = len(self.at_work) if more_wait else 0
             if not self.at_work:
                 return
             for slot, hypotheses in batch.advance():

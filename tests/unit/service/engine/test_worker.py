@@ -85,7 +85,8 @@ def test_the_packed_engine_refills_its_batch(bundle: Bundle) -> None:
     assert [t.text for t in found] == [t.text for t in packed.translate([s for s, _ in asked])]
 
 
-def test_a_unit_that_arrives_joins_a_batch_with_room(bundle: Bundle) -> None:
+@pytest.mark.parametrize("moment", ["step", "encode"])
+def test_a_unit_that_arrives_joins_a_batch_with_room(bundle: Bundle, moment: str) -> None:
     translator = TextTranslator(bundle, engine="reference")
     maker, line = TextMaker(translator), WaitingLine()
     done: list[str] = []
@@ -96,15 +97,19 @@ def test_a_unit_that_arrives_joins_a_batch_with_room(bundle: Bundle) -> None:
         demands, take = maker.demands(Wish()), partial(_note, done, source)
         line.add("a", maker.units(1, "a", source, demands, take)[1])
 
-    step, at_work = translator.engine.step, list[int]()
+    computes = {name: getattr(translator.engine, name) for name in ("step", "encode")}
+    at_work, arrived = list[int](), list[str]()
 
-    def step_and_add(*arguments: Any) -> Any:
-        if not at_work:
+    def compute(name: str, *arguments: Any) -> Any:
+        if name == moment and not arrived:
+            arrived.append(name)
             add("너는")
-        at_work.append(len(worker.at_work))
-        return step(*arguments)
+        if name == "step":
+            at_work.append(len(worker.at_work))
+        return computes[name](*arguments)
 
-    translator.engine.step = step_and_add  # type: ignore[method-assign]
+    for name in computes:
+        setattr(translator.engine, name, partial(compute, name))
     add("나는 너를 본다")
     line.close()
     worker.run()
