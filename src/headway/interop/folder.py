@@ -10,15 +10,21 @@ from headway.home import expanded
 from headway.runtime.atomic_files import partial_path, replace, writing
 
 
+def check_new(folder: str | Path) -> None:
+    """Raise BundleError if a folder has content, which a result would replace."""
+    target = expanded(folder).resolve()
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise BundleError(f"{folder} exists and is not empty.", "Choose another folder.")
+
+
 @contextlib.contextmanager
 def new_folder(folder: str | Path) -> Iterator[Path]:
     """Give an empty folder to fill; it gets this name if the block ends without an error.
 
     Raises BundleError, and leaves nothing behind, if the folder has content or cannot be written.
     """
+    check_new(folder)
     target = expanded(folder).resolve()
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise BundleError(f"{folder} exists and is not empty.", "Choose another folder.")
     stays = target.exists()  # because it may be a mount point, or the folder of a shell
     fresh = partial_path(target / "folder" if stays else target)
     try:

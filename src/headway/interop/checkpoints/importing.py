@@ -6,6 +6,7 @@ from headway.bundle_folder import check_place
 from headway.home import expanded
 from headway.interop.checkpoints.fairseq import read_fairseq
 from headway.interop.checkpoints.joeynmt import read_joeynmt
+from headway.interop.folder import check_new
 from headway.interop.imported import Imported, write_imported
 
 
@@ -24,6 +25,7 @@ def import_fairseq(
     setting which does not fit; then nothing is written. Code in the files is never executed.
     """
     check_place(out)  # before the work
+    check_new(out)
     return write_imported(
         read_fairseq(expanded(path)),
         "fairseq",
@@ -48,6 +50,7 @@ def import_joeynmt(
     is written. Code in the files is never executed.
     """
     check_place(out)  # before the work
+    check_new(out)
     return write_imported(
         read_joeynmt(expanded(path)),
         "joeynmt",

@@ -9,6 +9,7 @@ from headway.bundle import Bundle
 from headway.bundle_folder import check_place
 from headway.decoding.tags import listed
 from headway.errors import BundleError, shown
+from headway.interop.folder import check_new
 from headway.interop.imported import Imported, ReadModel, write_imported
 from headway.interop.marian.hugging_face import read_hugging_face
 from headway.interop.marian.original import read_original
@@ -39,6 +40,7 @@ def import_marian(
     written. Code in the files is never executed.
     """
     check_place(out)  # before the work
+    check_new(out)
     folder = recognize(path)
     read = READERS[folder.kind](folder)
     bundle = replace(read.bundle, record=_with_tag(read.bundle, tag))

@@ -19,6 +19,7 @@ from headway.errors import BundleError, DataError
 from headway.evaluation.aligning import align_pairs
 from headway.evaluation.scoring import score_pairs
 from headway.inspection.one_sentence import trace_sentence
+from headway.interop.checkpoints import import_fairseq, import_joeynmt
 from headway.interop.marian import import_marian
 from headway.model.positional_encoding import sinusoid_table
 from headway.training.start_from import open_start
@@ -104,7 +105,7 @@ def test_separate_vocabularies_and_what_is_shared_is_read_from_the_tensors(
     assert torch.equal(bundle.model.target_embedding.tokens.weight[END_ID], shared[0])
 
     tensors["lm_head.weight"] = shared * 2
-    bundle = import_marian(write(files), tmp_path / "out").bundle
+    bundle = import_marian(write(files), tmp_path / "second").bundle
     assert bundle.config.shared_embeddings == "none"
     assert torch.equal(bundle.model.output_projection.weight[END_ID], shared[0] * 2)
 
@@ -313,3 +314,15 @@ def test_the_tag_of_the_import_is_that_of_training_on(
     record = {"config": start.config.model_dump()}
     later = dataclasses.replace(load_bundle(tmp_path / "out"), record=record)
     assert later.tag == ">>fra<<"
+
+
+@pytest.mark.parametrize("take_in", [import_marian, import_fairseq, import_joeynmt])
+def test_an_import_replaces_no_bundle(
+    take_in: Any, files: Files, write: Write, tmp_path: Path
+) -> None:
+    folder = write(files)
+    import_marian(folder, tmp_path / "out")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    with pytest.raises(BundleError, match="out exists and is not empty"):
+        take_in(folder, tmp_path / "out")
+    assert before == {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
