@@ -17,6 +17,7 @@ from headway.kernels.codegen.vectors import FLOATS, INTS, Code, FlatArray, Value
 from headway.kernels.float_linear import fill_up, in_pairs, room_for_pairs
 from headway.kernels.linear_blocks import LARGEST_BYTE, multiply_blocks
 from headway.kernels.quantized_linear import bytes_for
+from headway.kernels.recurrence_step import sigmoid
 
 _BYTES = ir.VectorType(ir.IntType(8), LANES)
 _NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)  # only bytes have them
@@ -168,26 +169,13 @@ def feed_floats_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats)
 @compiled
 def feed_silu_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats) -> None:
     """Compute equation 2 with SiLU by way of float32, with weights of any kinds."""
-    count = x.shape[0] * d_ff
-    numbers = np.empty(count + LANES, np.float32)  # the last vector may reach past the last row
-    hidden = numbers[:count].reshape(x.shape[0], d_ff)
+    hidden = np.empty((x.shape[0], d_ff), np.float32)
     _project(x, w_1, _NO, hidden)
-    _apply_silu(numbers, count)
+    for i in range(hidden.shape[0]):  # row by row: the bits do not depend on the number of rows
+        numbers = hidden[i]
+        for c in range(d_ff):
+            numbers[c] *= sigmoid(numbers[c])
     _project(hidden, w_2, _NO, y)
-
-
-@generated(types.void)
-def _apply_silu(code: Code, numbers: FlatArray, count: Value) -> None:
-    """Multiply each of the first numbers, and some after them, by its sigmoid.
-
-    LLVM left a loop of scalars as it was, which took ten times as long.
-    """
-
-    def change(index: Value) -> None:
-        x = numbers.load(index)
-        numbers.store(index, x * code.sigmoid(x))
-
-    code.repeat(count, LANES, change)
 
 
 @compiled

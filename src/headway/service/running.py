@@ -13,6 +13,7 @@ from types import FrameType
 from typing import Any
 
 from headway.errors import ConfigError, HeadwayError, MissingExtraError, ServingError
+from headway.runtime.memory import collect_only_new_objects
 from headway.runtime.open_files import allow_many_open_files
 from headway.runtime.signals import TERMINATION
 from headway.saved_bundle import read_bundle
@@ -67,7 +68,7 @@ def serve(
             async def startup(self, sockets: list[Any] | None = None) -> None:
                 await super().startup(sockets)
                 gc.collect()
-                gc.freeze()  # or each full collection looks at all libraries while requests wait
+                collect_only_new_objects()
                 self.watching = asyncio.create_task(self.watch())
                 ready(_address(host, listener.getsockname()[1]))
 

@@ -61,6 +61,7 @@ def test_both_sides_rank_a_beam_with_the_same_length_penalty(
 ) -> None:
     text = Text(SENTENCES, 4, 100, length_penalty=length_penalty)
     asked: list[float] = []
+    lengths: list[tuple[float, float]] = []
 
     class Peer:
         def __init__(self, *arguments: object, **settings: object) -> None:
@@ -68,11 +69,16 @@ def test_both_sides_rank_a_beam_with_the_same_length_penalty(
 
         def translate_batch(self, sources: list[list[str]], **settings: float) -> list[Any]:
             asked.append(settings["length_penalty"])
+            lengths.append((settings["min_decoding_length"], settings["max_decoding_length"]))
             return [SimpleNamespace(hypotheses=[["▁a"]]) for _ in sources]
 
     monkeypatch.setattr("ctranslate2.Translator", Peer)
     prepare_ctranslate2(str(exported), "float32", 1, 1, text)(Job(4, 3))
     assert asked == [length_penalty]
+    forced = Text(SENTENCES, 4, 100, length=6)
+    prepare_ctranslate2(str(exported), "float32", 1, 1, forced)(Job(4, 3))
+    assert lengths[1:] == [(7, 7)]  # a token more, as we compute the step of the end symbol
+    del asked[1:]
 
     def record(
         self: TextTranslator, texts: list[str], *, options: SearchOptions, **rest: Any

@@ -177,7 +177,8 @@ def test_deleted_are_characters_with_text_that_normalization_leaves_out(
 ) -> None:
     tokenizer = trained(normalization=normalization)
     # Spaces, marks without text, and what becomes another character are not deleted.
-    assert tokenizer.deleted_texts("c\x07at \ufffd\ud800▁ the") == deleted
+    for _ in range(2):  # the second time, the characters of the first are known
+        assert tokenizer.deleted_texts("c\x07at \ufffd\ud800▁ the") == deleted
     assert tokenizer.deleted_texts(" \t\n\x0c\u2028\u3000 \u200b\ufeff\u200d\xad ½ e\u0301") == []
 
 
