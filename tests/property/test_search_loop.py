@@ -1,6 +1,7 @@
 """The compiled loop finds what the searches find step by step, equal in all bits."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,47 @@ def test_hypotheses_and_scores_are_equal_in_all_bits(
     stepwise = StepwiseBatch(engine, build_search(options), len(requests))
 
     assert results_of(loop, requests, slots) == results_of(stepwise, requests, len(requests))
+
+
+@settings(max_examples=40)
+@given(
+    options=some_options(),
+    searches=st.lists(requests_strategy, min_size=2, max_size=3),
+    seed=st.integers(0, 20),
+    slots=st.integers(1, 3),
+)
+def test_a_batch_that_has_ended_serves_the_next_search(
+    build: Callable[..., Transformer],
+    options: SearchOptions,
+    searches: list[list[Request]],
+    seed: int,
+    slots: int,
+) -> None:
+    engine = build_engine(build(seed), "packed")
+    served = []
+    for requests in searches:
+        batch = build_batch(engine, options, slots)
+        assert isinstance(batch, CompiledBatch)
+        found = results_of(batch, requests, slots)
+        batch.end()
+        served.append(batch)
+
+        stepwise = StepwiseBatch(engine, build_search(options), 1)
+        assert found == results_of(stepwise, requests, 1)
+
+    assert build_batch(engine, replace(options, no_repeat_ngram=5), slots) not in served
+    small = options.beam_size * slots <= 8
+    assert len(set(map(id, served))) == (1 if small else len(searches))
+
+
+def test_a_batch_is_not_kept_once_its_caches_have_grown(build: Callable[..., Transformer]) -> None:
+    engine = build_engine(build(3), "packed")
+    batch = build_batch(engine, SearchOptions(1), 1)
+
+    results_of(batch, [Request([8] * 70 + [3], 5)], 1)
+    batch.end()
+
+    assert build_batch(engine, SearchOptions(1), 1) is not batch
 
 
 def test_a_wide_beam_and_caches_that_grow(build: Callable[..., Transformer]) -> None:

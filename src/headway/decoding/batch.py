@@ -41,3 +41,6 @@ class StepwiseBatch(Generic[State]):
     def drop(self, slots: Sequence[int]) -> list[int]:
         """Free no slot: a search step by step ends its sentences itself."""
         return []
+
+    def end(self) -> None:
+        """Do nothing: the next batch gets memory of its own."""

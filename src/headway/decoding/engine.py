@@ -53,6 +53,10 @@ class Batch(Protocol):
         """
         ...
 
+    def end(self) -> None:
+        """Take no more sentences; all have ended. Another search may get the memory."""
+        ...
+
 
 class Engine(Protocol[State]):
     """Compute the logits of the next piece for rows of hypotheses."""

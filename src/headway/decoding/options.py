@@ -167,6 +167,8 @@ def changed_options(options: SearchOptions, values: Mapping[str, Any]) -> Search
     """Return the options with these values; a larger n_best widens the beam."""
     remedy = "Give SearchOptions, such as SearchOptions(beam_size=4)."
     require_type("options", options, SearchOptions, remedy)
+    if not values:
+        return options
     names = ("beam_size", "n_best", "groups", "sampling")
     chosen = {**{name: getattr(options, name) for name in names}, **values}
     for name in names[:-1]:

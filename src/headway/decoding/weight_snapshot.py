@@ -64,7 +64,7 @@ class WeightSnapshot:
     def have_hooks(self) -> bool:
         """Return True if any part has hooks now."""
         collections = map(self._collections, ("_forward_pre_hooks", "_forward_hooks"))
-        return hooks_everywhere() or any(chain.from_iterable(collections))
+        return hooks_everywhere() or any(map(any, collections))
 
     def _has_same_parts(self) -> bool:
         return self._children == self._collections("_modules")
@@ -77,7 +77,8 @@ class WeightSnapshot:
 
     def _places(self) -> list[nn.Parameter | None]:
         """Return the weight in each place for one; None where a part has no bias, for example."""
-        return [*chain.from_iterable(map(dict.values, self._collections("_parameters")))]
+        not_empty = filter(None, self._collections("_parameters"))
+        return [*chain.from_iterable(map(dict.values, not_empty))]
 
     def _now(self) -> tuple[Any, ...]:
         """Return the state of parts and weights that may change, except the set of parts."""

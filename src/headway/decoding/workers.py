@@ -38,7 +38,9 @@ def search_with_workers(
     slots = even_slots(len(requests), workers, slots)
 
     def run(shared: Iterable[tuple[int, Request]]) -> Iterator[tuple[int, list[Hypothesis]]]:
-        return run_search(make_batch(slots), shared, slots=slots, max_tokens=max_tokens)
+        batch = make_batch(slots)
+        yield from run_search(batch, shared, slots=slots, max_tokens=max_tokens)
+        batch.end()
 
     yield from run_in_parallel(run, requests, workers)
 

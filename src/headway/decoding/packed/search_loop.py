@@ -35,6 +35,9 @@ from headway.kernels.linear import product_with
 from headway.kernels.top_k import best_pieces, sharpen
 
 _ROOM = 256  # pieces of a translation, at first; memory is allocated when it is first written
+_IDLE_ROWS = 8  # of a batch whose memory is kept until the next one begins, at most
+
+_Kind = tuple[SearchOptions, int]  # of a batch: the options and the number of slots
 
 
 class CompiledLoop:
@@ -65,16 +68,27 @@ class CompiledLoop:
         self.calls: kernel.Calls | None = None
         self.encoder = encoder
         self.is_compiled = False
+        self._idle: dict[_Kind, CompiledBatch] = {}
 
     def batch(
         self, engine: Engine[PackedState], options: SearchOptions, slots: int
     ) -> "CompiledBatch":
-        """Make a batch of the engine that has these parts; compile what it calls."""
-        batch = CompiledBatch(self, engine, options, slots)
+        """Return a batch of the engine that has these parts; compile what it calls.
+
+        It is the idle one if that has the same options and slots: to make one takes as long as two
+        steps of a small model.
+        """
+        if (batch := self._idle.pop((options, slots), None)) is None:
+            batch = CompiledBatch(self, engine, options, slots)
         if not self.is_compiled:
             compile_together(self.kernels(batch))
             self.is_compiled = True
         return batch
+
+    def keep(self, batch: "CompiledBatch") -> None:
+        """Keep a batch whose searches have ended, in place of the one before, if it is small."""
+        if batch.rows <= _IDLE_ROWS and not batch.state.is_longer:
+            self._idle = {(batch.options, batch.slots): batch}
 
     def run(
         self,
@@ -154,12 +168,13 @@ class CompiledBatch:
         self, loop: CompiledLoop, engine: Engine[PackedState], options: SearchOptions, slots: int
     ) -> None:
         """Start with free slots."""
-        self.loop, self.engine, self.options = loop, engine, options
+        self.loop, self.engine, self.options, self.slots = loop, engine, options, slots
         self.longest = 1
         copies, best = options.beam_size, options.n_best
         self.guesses = 0
         if copies == 1 and loop.drafts is not None:
             self.guesses = max(kernel.DRAFT_ROWS // slots - 1, 0)
+        self.rows = slots * (copies + self.guesses)
         self.state = engine.start(slots, copies + self.guesses)
         self.sentences = kernel.Sentences(
             at_work=np.zeros(slots, np.bool_),
@@ -260,6 +275,10 @@ class CompiledBatch:
         """Give up these sentences; their slots are free."""
         self.sentences.at_work[list(slots)] = False
         return list(slots)
+
+    def end(self) -> None:
+        """Let the next search have this batch."""
+        self.loop.keep(self)
 
     def _run(self) -> int:
         return self.loop.run(self.state, self.longest, self.sentences, self.finished, self.settings)

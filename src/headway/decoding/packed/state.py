@@ -22,7 +22,8 @@ class PackedState:
     row, (rows,). owners: the row that holds each position of a row's past, (rows, T). past: the
     cache of self-attention in each layer. cells: those of an SSRU in each layer. memory: that of
     cross-attention. addresses: where the caches are in memory, kept by a backend that needs it;
-    None after they have moved. allowed: the lists of allowed pieces.
+    None after they have moved. is_longer: whether a cache is longer than at first. allowed: the
+    lists of allowed pieces.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class PackedState:
         self.cells = [backend.cells(rows, 2, width) for width in cells]
         self.memory = [self._cache(slots, _MEMORY_ROOM, heads) for heads in memory]
         self.addresses: Ints | None = None
+        self.is_longer = False
 
     def _cache(self, first: int, second: int, heads: Heads) -> Cache:
         return Cache(
@@ -91,7 +93,7 @@ class PackedState:
 
     def _lengthen(self, caches: Sequence[Cache], room: int, lengths: Ints) -> None:
         """Lengthen caches, one by one, so that only one is in memory twice."""
-        self.addresses = None
+        self.addresses, self.is_longer = None, True
         for cache in caches:
             cache.keys = self.backend.grow(cache.keys, room, lengths)
             cache.values = self.backend.grow(cache.values, room, lengths)
