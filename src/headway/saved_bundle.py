@@ -214,14 +214,14 @@ def unfinished_weights(path: str | Path) -> str:
 def saved_learned(folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the shortlist and the drafts of a bundle, by field, and the record of each.
 
-    A bundle without one of them has no such field.
+    A bundle without one of them has no such field. Those of an imported model have no record.
     """
     files = {"shortlist": SHORTLIST, "drafts": DRAFTS}
     if not any(place.is_file() for name in files.values() for place in places(folder, name)):
         return {}, {}
     saved = read_bundle(folder, mapped=True)
     fields = {name: getattr(saved, name) for name in files if getattr(saved, name) is not None}
-    return fields, {name: saved.record.get(name) for name in fields}
+    return fields, {name: saved.record[name] for name in fields if name in saved.record}
 
 
 def checked_files(folder: Path, path: str | Path, *, mapped: bool = False) -> dict[str, Any]:

@@ -437,9 +437,11 @@ def _write_preparation(prepared: PreparedRun, folder: RunFolder, start: Start | 
             "validation": asdict(encoded.valid_report),
             "held_out": len(texts.valid_lines or ()),
             "parameters": count_parameters(bundle.model),
-            **({"started_from": start.origin} if start else {}),
+            **({"started_from": start.origin, "learned": start.learned_record} if start else {}),
         },
     )
+    if start:
+        folder.write_learned(start.learned)
     if bundle.code:
         folder.write_code(bundle.code)
     folder.write_tokenizers(bundle.source_tokenizer, bundle.target_tokenizer)

@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import torch
 
 from headway.bundle import Bundle
 from headway.config.run import RunConfig
-from headway.errors import BundleError
+from headway.errors import HeadwayError
 from headway.model.accounting import count_parameters
 from headway.runtime.devices import processor
 from headway.runtime.versions import installed_versions
@@ -19,6 +20,9 @@ from headway.training.card import write_card
 from headway.training.checkpoint import Progress
 from headway.training.run_folder import RunFolder
 from headway.training.validation import ValidationResult
+
+Learned = tuple[dict[str, Any], dict[str, Any]]
+"""A shortlist and drafts by name, and the record of each."""
 
 
 def best_so_far(
@@ -64,23 +68,26 @@ def described(
     """Return the bundle with this record and its card.
 
     A learned shortlist and counted drafts stay, because they depend on the tokenizers and not on
-    the weights. path: the future folder of the bundle, in the folder of the run.
+    the weights: those of a bundle of the run, or of the model that the run started from. path: the
+    future folder of the bundle, in the folder of the run.
     """
     card = write_card(RunConfig.parse(record["config"]), record)
-    fields: dict[str, Any] = {}
+    sizes = bundle.config.source_vocab_size, bundle.config.target_vocab_size
+    fields, records = _learned(partial(folder.learned, sizes), folder.path, say)
+    record = record | records
     bundles = (path, *(bundle for bundle in (folder.averaged, folder.best) if bundle != path))
     for saved in bundles:
-        fields, records = _learned(saved, say)
-        if fields:
-            record = record | records
+        found, records = _learned(partial(saved_learned, saved), saved, say)
+        if found:
+            fields, record = fields | found, record | records
             break
     return dataclasses.replace(bundle, record=record, card=card, **fields)
 
 
-def _learned(saved: Path, say: Callable[[str], None]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _learned(read: Callable[[], Learned], saved: Path, say: Callable[[str], None]) -> Learned:
     try:
-        return saved_learned(saved)
-    except BundleError as error:  # which is no reason to lose the trained weights
+        return read()
+    except HeadwayError as error:  # which is no reason to lose the trained weights
         say(f"A shortlist or drafts in {saved} are not kept: {error.message}")
         return {}, {}
 

@@ -14,14 +14,16 @@ from headway.bundle_folder import check_place, settle, strangers
 from headway.config.run import RunConfig, dump_run_config, load_run_config
 from headway.config.training import TrainingConfig
 from headway.data.corpus import Pair
+from headway.data.draft_counts import DraftCounts
 from headway.data.encodable import encodable
+from headway.data.shortlist import Shortlist
 from headway.data.tokenizer import Tokenizer
-from headway.errors import ConfigError, RunError, permitted
+from headway.errors import ConfigError, DataError, RunError, permitted
 from headway.home import expanded
 from headway.json_text import to_json
 from headway.runtime.atomic_files import PARTIAL, write_atomically, writing
 from headway.runtime.locks import lock_file
-from headway.saved_bundle import AVERAGED, BEST, CODE, REPORT
+from headway.saved_bundle import AVERAGED, BEST, CODE, DRAFTS, REPORT, SHORTLIST
 from headway.training.languages import are_read_alike, with_begun_languages
 from headway.training.schedule import falls_to_end
 from headway.training.start_from import inherit
@@ -50,6 +52,7 @@ class RunFolder:
     config.toml        the resolved configuration
     source.model, target.model   the tokenizers
     parts.py           code of the model that it started from, if that had some
+    shortlist.safetensors, drafts.safetensors   of that model, if it had them
     data.json          checksums of the text, reports of cleaning
     valid.source, valid.target   the validation text of data.hold_out, line by line
     encoded/           the text in pieces, while several processes train without data.shards
@@ -66,6 +69,8 @@ class RunFolder:
         self.path = expanded(path)
         self.config = self.path / "config.toml"
         self.code = self.path / CODE
+        self.shortlist = self.path / SHORTLIST
+        self.drafts = self.path / DRAFTS
         self.data = self.path / "data.json"
         self.encoded = self.path / "encoded"
         self.metrics = self.path / "metrics.jsonl"
@@ -185,6 +190,25 @@ class RunFolder:
     def write_code(self, code: bytes) -> None:
         """Keep the code of the model that the run started from."""
         self._write(self.code, code)
+
+    def write_learned(self, files: dict[str, bytes]) -> None:
+        """Keep the shortlist and the drafts of the model that the run started from."""
+        for name, content in files.items():
+            self._write(getattr(self, name), content)
+
+    def learned(self, sizes: tuple[int, int]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the kept shortlist and drafts, by name, and the record of each.
+
+        sizes: of the vocabularies. Raises RunError for a damaged file.
+        """
+        fields: dict[str, Any] = {}
+        for path, read in ((self.shortlist, Shortlist), (self.drafts, DraftCounts)):
+            if path.exists():
+                try:
+                    fields[path.stem] = read.from_bytes(path.read_bytes(), *sizes)
+                except DataError as error:
+                    raise RunError(f"{path} is damaged: {error.message}", _COPY) from None
+        return fields, self.read_json(self.data).get("learned", {}) if fields else {}
 
     def change(self, *, trust_code: bool) -> OwnParts | None:
         """Return the change by the kept code; None without code, BundleError without trust."""

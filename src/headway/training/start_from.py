@@ -6,8 +6,8 @@ into which the old tokenizer cuts the text of the new piece. So its logit is the
 greedy search does not prefer it to all of them before it is trained. All other rows stay the same.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,10 @@ class Start:
     """The direction of the model; None if the tag of the new text is new to it."""
     change: Change | None = None
     """Puts parts that are not Headway's own into the new model."""
+    learned: dict[str, bytes] = field(default_factory=dict)
+    """Files of its shortlist and drafts, by name; none if the vocabulary has grown."""
+    learned_record: dict[str, Any] = field(default_factory=dict)
+    """The record of each."""
 
     def completed(self, model: Transformer) -> tuple[dict[str, Tensor], list[str]]:
         """Return the weights for a model with the user's own parts, and sentences for the user.
@@ -108,6 +112,8 @@ def open_start(
         add_pieces(tokenizer, config.new_pieces)
         for tokenizer in (bundle.source_tokenizer, bundle.target_tokenizer)
     ]
+    learned, learned_record = _learned(bundle)
+    grown = any(side.new for side in sides)
     return Start(
         config=resolved,
         tokenizers=(sides[0].tokenizer, sides[1].tokenizer),
@@ -118,9 +124,12 @@ def open_start(
             *filter(None, [which_weights(Path(config.training.start_from))]),
             *_about_tags(bundle.tags, resolved),
             *_about_better(saved.folder, bundle.record),
+            *_about_learned(learned, grown=grown),
         ],
         direction=_direction(bundle) if config.data.tag in bundle.tags else None,
         change=change,
+        learned={} if grown else learned,
+        learned_record={} if grown else learned_record,
     )
 
 
@@ -270,6 +279,28 @@ def _about_better(folder: Path, record: dict[str, Any]) -> list[str]:
         f"On the validation text of its run, {best} does better than these averaged weights: "
         "rather start from it."
     ]
+
+
+def _learned(bundle: Bundle) -> tuple[dict[str, bytes], dict[str, Any]]:
+    """Return the files of the shortlist and the drafts of a bundle, and the record of each."""
+    parts = {"shortlist": bundle.shortlist, "drafts": bundle.drafts}
+    files = {name: part.to_bytes() for name, part in parts.items() if part is not None}
+    return files, {name: bundle.record[name] for name in files if name in bundle.record}
+
+
+def _about_learned(learned: Collection[str], *, grown: bool) -> list[str]:
+    """Return a sentence on the shortlist and the drafts of the model, if it has any."""
+    if not learned:
+        return []
+    commands = " and ".join(f"`headway {name}`" for name in learned)
+    named = f"The model's {' and '.join(learned)}"
+    named += " is" if list(learned) == ["shortlist"] else " are"
+    if grown:
+        return [
+            f"{named} not kept, because the vocabulary has new tokens: use {commands} after the "
+            "training."
+        ]
+    return [f"{named} kept; to learn from the new text instead, use {commands} after the training."]
 
 
 def _counted(texts: Sequence[str]) -> str:

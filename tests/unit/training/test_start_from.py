@@ -17,6 +17,8 @@ from tests.unit.hub_emulator import Hub, Repository
 from headway.bundle import Bundle, load_bundle, model_tensors, save_bundle
 from headway.config.model import Architecture
 from headway.config.run import RunConfig, load_run_config
+from headway.data.draft_counts import count_drafts
+from headway.data.shortlist import learn_shortlist
 from headway.data.tokenizer import Kind, train_tokenizer
 from headway.data.trained_direction import TrainedDirection
 from headway.decoding.translator import TextTranslator
@@ -305,6 +307,90 @@ def test_a_table_with_rows_for_no_piece_is_refused(
 
     with pytest.raises(BundleError, match="10 and 10 rows for vocabularies of 6 and 6 tokens"):
         open_start(fine_tune(path))
+
+
+def with_learned(path: Path) -> Bundle:
+    """Give the bundle a shortlist and drafts; only the shortlist has a record."""
+    bundle = load_bundle(path)
+    pairs = [([4, 5], [6, 7]), ([5, 6], [7, 4])]
+    sides = bundle.source_tokenizer, bundle.target_tokenizer
+    bundle = dataclasses.replace(
+        bundle,
+        shortlist=learn_shortlist(pairs, *sides, per_piece=2),
+        drafts=count_drafts(pairs, len(sides[0]), len(sides[1]), least=1),
+        record=bundle.record | {"shortlist": {"pairs": 2}},
+    )
+    save_bundle(path, bundle)
+    return bundle
+
+
+@pytest.mark.usefixtures("no_picture")
+@pytest.mark.parametrize("joint", [True, False])
+def test_a_shortlist_and_drafts_stay_with_the_vocabulary(
+    make_start: MakeStart,
+    fine_tune: Callable[..., RunConfig],
+    tmp_path: Path,
+    quiet: Reporter,
+    joint: bool,
+) -> None:
+    path = make_start(joint, shared_embeddings="target")
+    old = with_learned(path)
+    config = fine_tune(path, tokenizer={"new_pieces": ["one"]} if joint else {})
+    with pytest.raises(InterruptedError):
+        train(config, tmp_path / "run", reporter=StoppingReporter(1, crash=True))
+    shutil.rmtree(path)
+
+    train(config, tmp_path / "run", resume=True, reporter=quiet)
+
+    for name in ("best", "averaged"):
+        new = load_bundle(tmp_path / "run" / name)
+        for now, before in ((new.shortlist, old.shortlist), (new.drafts, old.drafts)):
+            assert now is not None
+            assert before is not None
+            assert now.to_bytes() == before.to_bytes()
+        assert new.record["shortlist"] == {"pairs": 2}
+        assert "drafts" not in new.record
+    assert RunFolder(tmp_path / "run").strangers() == []
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_a_shortlist_and_drafts_do_not_stay_when_the_vocabulary_grows(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig], tmp_path: Path
+) -> None:
+    with_learned(path := make_start(joint=False, shared_embeddings="target"))
+    kept = started(fine_tune(path)).messages[-1]
+    assert kept == (
+        "The model's shortlist and drafts are kept; to learn from the new text instead, use "
+        "`headway shortlist` and `headway drafts` after the training."
+    )
+
+    config = fine_tune(path, tokenizer={"new_pieces": ["SEVEN?", "<2ko>"]})
+    train(config, tmp_path / "run", reporter=(reporter := Silent()))
+
+    new = load_bundle(tmp_path / "run")
+    assert (new.shortlist, new.drafts) == (None, None)
+    assert "shortlist" not in new.record
+    assert (
+        "The model's shortlist and drafts are not kept, because the vocabulary has new tokens: use "
+        "`headway shortlist` and `headway drafts` after the training."
+    ) in reporter.sentences
+
+
+@pytest.mark.usefixtures("no_picture")
+def test_a_damaged_shortlist_is_no_reason_to_lose_trained_weights(
+    make_start: MakeStart, fine_tune: Callable[..., RunConfig], tmp_path: Path, quiet: Reporter
+) -> None:
+    with_learned(path := make_start())
+    config = fine_tune(path)
+    with pytest.raises(InterruptedError):
+        train(config, tmp_path / "run", reporter=StoppingReporter(1, crash=True))
+    damaged = tmp_path / "run" / "shortlist.safetensors"
+    damaged.write_bytes(b"damaged")
+
+    train(config, tmp_path / "run", resume=True, reporter=(reporter := Silent()))
+
+    assert load_bundle(tmp_path / "run").shortlist is None
+    assert any(f"{damaged} is damaged" in sentence for sentence in reporter.sentences)
 
 
 class Silent(Reporter):
