@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from headway.errors import BundleError
+from headway.data.tokenizer import kind_of_model
+from headway.errors import BundleError, TokenizerError
 
 _LARGEST = 2**25  # bytes; vocabularies of 250,000 pieces have a fifth of it
 
@@ -25,6 +26,16 @@ def read_bytes(path: Path, largest: int = _LARGEST) -> bytes:
     except OSError as error:
         message = f"{path} cannot be read ({error.strerror})."
         raise BundleError(message, "Check its permissions.") from None
+
+
+def read_sentencepiece(path: Path) -> bytes:
+    """Return the content of a SentencePiece model; BundleError for any other file."""
+    data = read_bytes(path)
+    try:
+        kind_of_model(data)
+    except TokenizerError as error:
+        raise BundleError(f"{path}: {error.message}", error.remedy) from None
+    return data
 
 
 def read_json(path: Path) -> dict[str, Any]:

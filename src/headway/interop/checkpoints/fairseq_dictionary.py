@@ -13,7 +13,7 @@ from headway.errors import BundleError, TokenizerError, permitted, shown
 from headway.interop.checkpoints.plain_tokenizer import plain_tokenizer
 from headway.interop.checkpoints.values import Values
 from headway.interop.checkpoints.weights import SAME_MODEL, Sides
-from headway.interop.files import read_bytes
+from headway.interop.files import read_bytes, read_sentencepiece
 from headway.interop.vocabulary import START_OF_THE_FILE, Vocabulary
 
 _SPECIAL = ("<s>", "<pad>", "</s>", "<unk>")  # the first ids of every dictionary
@@ -151,7 +151,7 @@ def _tokenizer(
         if model is None:
             return plain_tokenizer(pieces, "word", trimmed=True, unwritten=unwritten, merges=merges)
         filled = filter(_FILLED.fullmatch, pieces)
-        return renumbered(read_bytes(model), pieces, unwritten={*unwritten, *filled})
+        return renumbered(read_sentencepiece(model), pieces, unwritten={*unwritten, *filled})
     except TokenizerError as error:
         raise BundleError(f"{path}: {error.message}", error.remedy) from None
 

@@ -28,7 +28,7 @@ from headway.interop.checkpoints.weights import (
     model_of,
     tables,
 )
-from headway.interop.files import read_bytes, read_card
+from headway.interop.files import read_bytes, read_card, read_sentencepiece
 from headway.interop.imported import ReadModel
 from headway.interop.pickled import read_pickle
 from headway.interop.vocabulary import Vocabulary
@@ -212,13 +212,16 @@ def _tokenizer(side: Values, subwords: Values, pieces: list[str], folder: Path) 
     if program == "subword-nmt":
         subwords.demand({"separator": JOINED})
         codes = folder / Path(subwords.get("codes", str)).name
-        merges = WordMerges.read(read_bytes(codes))
+        try:
+            merges = WordMerges.read(read_bytes(codes))
+        except TokenizerError as error:
+            raise BundleError(f"{codes}: {error.message}", error.remedy) from None
         return plain_tokenizer(pieces, "word", trimmed=True, merges=merges, limited=True)
     if program != "sentencepiece":
         raise side.refused(name, "'sentencepiece' or 'subword-nmt'")
     # JoeyNMT copies the model into the folder; the setting has the path of the training.
     model = folder / Path(subwords.get("model_file", str)).name
-    return renumbered(read_bytes(model), pieces, limited=True)
+    return renumbered(read_sentencepiece(model), pieces, limited=True)
 
 
 def _decoding(testing: Values) -> tuple[dict[str, Any], list[str]]:

@@ -491,6 +491,9 @@ def test_sentencepiece(
     filled = bundle.source_tokenizer.id("madeupword0001")
     assert filled == bundle.config.source_vocab_size - 1
     assert bundle.source_tokenizer.decode([filled]) == ""
+    (folder / "spm.en.model").write_bytes(b"no model")
+    with pytest.raises(BundleError, match=r"spm\.en\.model: This is not a SentencePiece model"):
+        import_fairseq(folder, tmp_path / "other")
 
 
 def test_which_sentencepiece_model_is_read(

@@ -258,6 +258,9 @@ def test_ids_text_and_settings(files: Files, write: Callable, tmp_path: Path) ->
     table = bundle.model.source_embedding.tokens.weight
     theirs = files["best.ckpt"]["model_state"]["src_embed.lut.weight"]
     assert torch.equal(table[[UNK_ID, PAD_ID, START_ID, END_ID]], theirs[:4])
+    (folder / "trg.model").write_bytes(b"no model")
+    with pytest.raises(BundleError, match=r"trg\.model: This is not a SentencePiece model"):
+        import_joeynmt(folder, tmp_path / "other")
 
 
 @pytest.mark.parametrize(
@@ -325,6 +328,8 @@ def test_merges_of_subword_nmt_within_the_vocabulary(
     ids = tokenizer.encode("low  lw")
     assert tokenizer.pieces(ids) == ["▁lo@@", "▁w", "▁l@@", "▁w"]  # `low` is not in it
     assert tokenizer.decode(ids) == tokenizer.normalize("low  lw") == "low lw"
+    with pytest.raises(BundleError, match=r"codes\.txt: Line 2 of the codes is 'l o w'"):
+        import_joeynmt(write(files | {"codes.txt": "#version: 0.2\nl o w\n"}), tmp_path / "other")
     files["config.yaml"]["data"]["trg"]["tokenizer_cfg"]["separator"] = "~"
     with pytest.raises(BundleError, match="separator' in "):
         import_joeynmt(write(files), tmp_path / "other")
