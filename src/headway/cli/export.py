@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from headway.bundle import Bundle
 
 
+_OTHER_FORMS = {
+    "bergamot": "firefox", "mozilla": "firefox", "student": "firefox",
+    "hf": "marian", "hugging-face": "marian", "huggingface": "marian", "opus-mt": "marian",
+    "transformers": "marian", "libretranslate": "argos",
+}  # fmt: skip
+"""By the name of a program: the form that it reads."""
+
+
 def export(
     model: Model,
     to: Annotated[
@@ -71,7 +79,9 @@ def _check(to: str, quantization: str | None, sample: Path | None) -> None:
 
     forms = ["argos", "ctranslate2", "firefox", "keras", "marian"]
     if to not in forms:
-        raise ConfigError(f"There is no export to '{to}'.", suggest(to, forms))
+        meant = _OTHER_FORMS.get(to.lower())
+        remedy = f"That form is --to {meant}." if meant else suggest(to, forms)
+        raise ConfigError(f"There is no export to '{to}'.", remedy)
     if quantization and to not in ("ctranslate2", "argos"):
         raise ConfigError("--quantization is for --to ctranslate2 and argos only.", "Leave it out.")
     if sample and to == "keras":
@@ -101,11 +111,17 @@ def _to_firefox(
     from headway.interop.marian.firefox import export as write
 
     result = write(bundle, out, [] if sample is None else list(read_lines(sample)))
-    kind = "sentence" if sample else "random sentence"
-    return asdict(result) | {"folder": str(result.folder)}, (
+    random = "" if sample else " of random tokens"
+    text = (
         f"Wrote {result.folder}; weights rounded to 8 bits change {result.changed} of the greedy "
-        f"translations of {counted(result.sentences, kind)}."
+        f"translations of {counted(result.sentences, 'sentence')}{random}."
     )
+    if not sample:
+        text += (
+            "\nRandom tokens say little about real text. Give a hundred or more sentences with "
+            "--sample FILE: they also decide how Firefox's engines round activations."
+        )
+    return asdict(result) | {"folder": str(result.folder)}, text
 
 
 def _to_marian(

@@ -60,6 +60,11 @@ _OTHER_COMMANDS = {
     "preprocess": "check --source FILE --target FILE",
     "test": "evaluate MODEL --source FILE --reference FILE",
 }
+_MARIANS = (
+    "bergamot", "firefox", "hf", "hugging-face", "huggingface", "mozilla", "opus", "opus-mt",
+    "opusmt", "student", "transformers",
+)  # fmt: skip
+_OTHER_COMMANDS |= {f"import {name}": "import marian DIR --out BUNDLE" for name in _MARIANS}
 _TEXT_OPTIONS = ("--source", "--target", "--reference", "--valid-source", "--valid-target")
 _NUMBERS = re.compile("valid (number|integer)")
 _BEYOND = re.compile(r"should be (greater|less) than or equal to (\S+)")
@@ -87,8 +92,10 @@ class Commands(TyperGroup):
             return super().resolve_command(ctx, args)
         except UsageError:
             words = _words(ctx)
-            if not words and (call := _OTHER_COMMANDS.get(args[0])):
+            if call := _OTHER_COMMANDS.get(" ".join([*words, args[0].lower()])):
                 remedy = f"Here it is: headway {call}"
+            elif words == ["import"] and Path(args[0]).exists():
+                remedy = f"Name its program first: {' or '.join(self.commands)}."
             elif near := difflib.get_close_matches(args[0], self.commands, n=1):
                 remedy = f"Did you mean {' '.join(['headway', *words, *near])}?"
             else:

@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from headway.bundle import load_bundle, save_bundle
+from headway.config.presets import student
 from headway.data.tokenizer import Tokenizer
+from headway.model.transformer import Transformer
 
 
 def test_to_ctranslate2(run, bundle_path: Path, tmp_path: Path) -> None:
@@ -72,9 +74,29 @@ def test_a_sample_is_compared_too(run, bundle_path: Path, tmp_path: Path) -> Non
     assert run(*command, "--out", tmp_path / "c", "--quiet")[:2] == (0, "")
 
 
+def test_to_firefox(run, bundle_path: Path, tmp_path: Path) -> None:
+    bundle = load_bundle(bundle_path)
+    sizes = {"d_model": 16, "d_ff": 20, "num_heads": 2, "num_encoder_layers": 1}
+    config = student(bundle.config.source_vocab_size).replace(sizes | {"num_decoder_layers": 1})
+    model = Transformer.from_config(config)
+    save_bundle(tmp_path / "student", replace(bundle, config=config, model=model))
+    command = ("export", tmp_path / "student", "--to", "firefox")
+
+    status, text, _ = run(*command, "--out", tmp_path / "random")
+    assert status == 0
+    first, second = text.splitlines()
+    assert first.endswith(" of the greedy translations of 24 sentences of random tokens.")
+    assert "Give a hundred or more sentences with --sample FILE" in second
+
+    (sample := tmp_path / "sample.txt").write_text("the cat sat\n\na dog ran far\n")
+    text = run(*command, "--sample", sample, "--out", tmp_path / "real")[1]
+    assert text.endswith(" of the greedy translations of 2 sentences.\n")
+
+
 def test_wrong_calls(run, bundle_path: Path, tmp_path: Path) -> None:
     for options, message in (
         (("--to", "ctranslate"), "no export to 'ctranslate'. Did you mean 'ctranslate2'?"),
+        (("--to", "Transformers"), "no export to 'Transformers'. That form is --to marian."),
         (("--to", "marian", "--quantization", "int8"), "is for --to ctranslate2 and argos only"),
         (("--to", "keras", "--quantization", "int8"), "is for --to ctranslate2 and argos only"),
         (("--to", "firefox"), "decoder_past is 'self_attention'; a Firefox student has 'ssru'"),

@@ -283,6 +283,22 @@ def test_a_command_of_another_toolkit_is_named(run, command: str, call: str) -> 
     assert f"Error: There is no command '{command}'. Here it is: headway {call}" in err
 
 
+@pytest.mark.parametrize("name", ["firefox", "Bergamot", "opus-mt", "huggingface"])
+def test_models_that_are_marians_are_imported_as_such(run, name: str) -> None:
+    status, _, err = run("import", name, "enpt", "--out", "en-pt")
+    assert status == 2
+    assert err == (
+        f"Error: There is no command '{name}'. Here it is: headway import marian DIR --out BUNDLE\n"
+    )
+
+
+def test_an_import_names_the_program_of_the_model(run, tmp_path: Path) -> None:
+    status, _, err = run("import", tmp_path, "--out", "en-pt")
+    assert status == 2
+    assert "Name its program first: marian or joeynmt or fairseq." in err
+    assert "See headway import --help." in run("import", "argos", "x", "--out", "y")[2]
+
+
 def test_another_unknown_command_stays_one(run) -> None:
     status, _, err = run("trian", "a")
     assert status == 2
