@@ -1,4 +1,4 @@
-"""Write a bundle as a Firefox student: `.bin`, `.spm` and shortlist."""
+"""Write a bundle as a Firefox student: `.bin`, `.spm`, shortlist and settings of the engines."""
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -33,6 +33,7 @@ from headway.interop.marian.binary import (
     floats,
     whole_numbers,
 )
+from headway.interop.marian.engine_files import engine_files
 from headway.interop.marian.lexical_shortlist import MAGIC
 from headway.interop.marian.model_settings import SETTINGS
 from headway.interop.marian.pieces import written_pieces
@@ -137,15 +138,19 @@ def student_files(bundle: Bundle, scales: dict[str, float]) -> dict[str, bytes]:
     languages = bundle.source_language, bundle.target_language
     codes = [language_code(name).partition("-")[0] for name in languages if is_language(name)]
     pair = "".join(codes) if list(map(len, codes)) == [2, 2] else "xxyy"
-    files = {f"model.{pair}.intgemm.alphas.bin": binary_file(_arrays(bundle, scales))}
-    if bundle.joint:
-        files[f"vocab.{pair}.spm"] = written_pieces(bundle.source_tokenizer)
-    else:
-        files[f"srcvocab.{pair}.spm"] = written_pieces(bundle.source_tokenizer)
-        files[f"trgvocab.{pair}.spm"] = written_pieces(bundle.target_tokenizer)
+    weights, shortlist = f"model.{pair}.intgemm.alphas.bin", f"lex.50.50.{pair}.s2t.bin"
+    files = {weights: binary_file(_arrays(bundle, scales))}
+    sides = ("", "") if bundle.joint else ("src", "trg")
+    vocabularies = [f"{side}vocab.{pair}.spm" for side in sides]
+    tokenizers = bundle.source_tokenizer, bundle.target_tokenizer
+    files |= {
+        name: written_pieces(tokenizer)
+        for name, tokenizer in zip(vocabularies, tokenizers, strict=True)
+    }
     if bundle.shortlist is not None:
-        files[f"lex.50.50.{pair}.s2t.bin"] = shortlist_file(bundle.shortlist)
-    return files
+        files[shortlist] = shortlist_file(bundle.shortlist)
+    there = shortlist if shortlist in files else None
+    return files | engine_files(bundle, weights, vocabularies, there)
 
 
 def _arrays(bundle: Bundle, scales: dict[str, float]) -> dict[str, StoredArray]:

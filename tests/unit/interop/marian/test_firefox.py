@@ -38,7 +38,12 @@ def test_the_written_student_is_the_bundle_up_to_rounding(bundle: Bundle, tmp_pa
 
     assert result.sentences == 2
     names = sorted(file.name for file in result.folder.iterdir())
-    assert names == ["model.xxyy.intgemm.alphas.bin", "vocab.xxyy.spm"]
+    assert names == [
+        "config.intgemm8bitalpha.yml",
+        "model.xxyy.intgemm.alphas.bin",
+        "model_info.json",
+        "vocab.xxyy.spm",
+    ]
     again = import_marian(tmp_path / "out", tmp_path / "again").bundle
     for name, weight in again.model.named_parameters():
         ours = bundle.model.get_parameter(name)
