@@ -79,7 +79,8 @@ class DataConfig(Section):
     """Train the other direction: exchange source and target."""
     max_pieces: int = Field(default=256, ge=1)
     """Longest side of a training pair, in tokens, without its tag. The trained model also splits
-    longer sentences, whatever `decoding.max_source_pieces` is."""
+    longer sentences, whatever `decoding.max_source_pieces` is, unless it started from a model that
+    takes them."""
     too_long: Literal["drop", "cut"] = "drop"
     """Drop pairs longer than `max_pieces`, or cut them; both are counted and reported."""
     max_ratio: float | None = Field(default=None, gt=1)

@@ -20,4 +20,4 @@ class DecodingConfig(Section):
     """Head of that layer, from 0; the average of all if unset."""
     max_source_pieces: int = Field(default=512, ge=1)
     """A sentence of more tokens is split, translated part by part, and flagged. In a trained model
-    the limit is at most its `data.max_pieces`."""
+    the limit is at most its `data.max_pieces`, or that of the model that training started from."""

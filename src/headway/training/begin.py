@@ -158,7 +158,8 @@ def _lead(
     if resume:
         _check_same_text(folder, texts)
     kept = start.tokenizers if start else folder.read_tokenizers() if resume else None
-    prepared = _prepare(config, context, texts, kept)
+    known_length = start.max_source_pieces if start else folder.known_length()
+    prepared = _prepare(config, context, texts, kept, known_length)
     context.say(prepared.remarks)
     # Before the budget is planned, because they take seconds of it.
     direction = start.direction if start else None
@@ -222,7 +223,7 @@ def _follow(config: RunConfig | None, context: RunContext) -> BegunRun:
         )
     texts = read_texts(config.data, reporter=context.reporter)
     _check_same_text(folder, texts)
-    prepared = _prepare(config, context, texts, tokenizers)
+    prepared = _prepare(config, context, texts, tokenizers, folder.known_length())
     trainer = _build_trainer(config, prepared, text_findings(prepared, _compares(context)), context)
     if folder.checkpoint.exists():
         trainer.resume()
@@ -234,12 +235,14 @@ def _prepare(
     context: RunContext,
     texts: Texts,
     tokenizers: tuple[Tokenizer, Tokenizer] | None,
+    known_length: int,
 ) -> PreparedRun:
     return prepare(
         config,
         texts,
         context.device,
         tokenizers=tokenizers,
+        known_length=known_length,
         change=context.change,
         encoded_folder=context.folder.encoded,
         divided=config.training.shard,
@@ -399,9 +402,10 @@ def _remarks_of_new_run(
         sentences.append("data.hold_out is not used, because data.valid_source names a text.")
     decoding, longest = config.decoding, bundle.decoding.max_source_pieces
     if "max_source_pieces" in decoding.model_fields_set and longest < decoding.max_source_pieces:
+        which = " or of the model that it starts from" if start else ""
         sentences.append(
             f"decoding.max_source_pieces is {longest:,}, not {decoding.max_source_pieces:,}: by "
-            "data.max_pieces no sentence of the training is longer."
+            f"data.max_pieces no sentence of the training{which} is longer."
         )
     steps = trainer.stream.steps(training.max_steps, training.max_epochs)
     sentences += remarks(training, steps, len(encoded.train))
@@ -437,7 +441,7 @@ def _write_preparation(prepared: PreparedRun, folder: RunFolder, start: Start | 
             "validation": asdict(encoded.valid_report),
             "held_out": len(texts.valid_lines or ()),
             "parameters": count_parameters(bundle.model),
-            **({"started_from": start.origin, "learned": start.learned_record} if start else {}),
+            **(_of_start(start) if start else {}),
         },
     )
     if start:
@@ -446,6 +450,14 @@ def _write_preparation(prepared: PreparedRun, folder: RunFolder, start: Start | 
         folder.write_code(bundle.code)
     folder.write_tokenizers(bundle.source_tokenizer, bundle.target_tokenizer)
     folder.forget_metrics_after(-1)  # of an attempt that was killed before its first checkpoint
+
+
+def _of_start(start: Start) -> dict[str, Any]:
+    return {
+        "started_from": start.origin,
+        "max_source_pieces": start.max_source_pieces,
+        "learned": start.learned_record,
+    }
 
 
 def _check_same_text(folder: RunFolder, texts: Texts) -> None:

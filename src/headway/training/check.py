@@ -164,6 +164,7 @@ def check_run(
         texts,
         torch_device,
         tokenizers=(source, target),
+        known_length=start.max_source_pieces if start else 0,
         change=start.change if start else None,
         reporter=reporter,
     )

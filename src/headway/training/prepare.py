@@ -50,6 +50,7 @@ def prepare(
     device: torch.device,
     *,
     tokenizers: tuple[Tokenizer, Tokenizer] | None = None,
+    known_length: int = 0,
     change: Change | None = None,
     encoded_folder: Path | None = None,
     divided: bool = False,
@@ -58,7 +59,8 @@ def prepare(
     """Prepare a run on this device.
 
     tokenizers: found or trained if unset; then the result's configuration has the size of the
-    vocabulary. change: puts the user's own parts into the new model.
+    vocabulary. known_length: tokens of a source that the model which training starts from takes.
+    change: puts the user's own parts into the new model.
     encoded_folder: where `keep_encoded` may have put the encoded pairs of this run. divided: the
     weights will be divided among processes, so the model stays on the CPU until then. reporter:
     shows progress. Raises ConfigError or DataError if text and settings do not fit together.
@@ -81,7 +83,9 @@ def prepare(
     check_positions(config, encoded, tokenizers[0])
     # A model that is to be divided may be too large for one device.
     model_device = torch.device("cpu") if divided else device
-    bundle = build_bundle(config, *tokenizers, model_device, shared=change is not None)
+    bundle = build_bundle(
+        config, *tokenizers, model_device, known_length=known_length, shared=change is not None
+    )
     if change:
         remarks = [*remarks, *_changed(bundle, change, model_device)]
         bundle = replace(bundle, code=change.code if isinstance(change, OwnParts) else b"")
@@ -95,10 +99,12 @@ def build_bundle(
     target: Tokenizer,
     device: torch.device,
     *,
+    known_length: int = 0,
     shared: bool = False,
 ) -> Bundle:
     """Build a freshly initialized model for these tokenizers, with the run's defaults.
 
+    known_length: tokens of a source that the model which training starts from takes.
     shared: draw from the default generators, which a user's own parts also use.
     """
     if not source.has_ids_of(target):
@@ -108,7 +114,7 @@ def build_bundle(
         seed_random(device, seed)
     model_config = config.model.with_vocabulary(source.vocabulary_size, target.vocabulary_size)
     # The model never sees later positions in training, so longer sentences are split.
-    limit = config.data.max_pieces + _tag_pieces(config, source)
+    limit = max(config.data.max_pieces + _tag_pieces(config, source), known_length)
     limit = min(config.decoding.max_source_pieces, limit)
     with nullcontext() if shared else fresh_weights(seed):
         model = Transformer.from_config(model_config)

@@ -292,6 +292,11 @@ class RunFolder:
         record = self.read_json(self.data) if self.data.exists() else {}
         return {"started_from": record["started_from"]} if "started_from" in record else {}
 
+    def known_length(self) -> int:
+        """Return the tokens of a source that the model which it started from takes; 0 without."""
+        record = self.read_json(self.data) if self.data.exists() else {}
+        return int(record.get("max_source_pieces", 0))
+
     def _write(self, path: Path, data: bytes) -> None:
         with writing_run(path):
             write_atomically(path, data)

@@ -36,7 +36,6 @@ from headway.saved_bundle import read_bundle, which_weights
 
 _DROPOUTS = {"dropout", "attention_dropout", "activation_dropout"}  # no weight depends on them
 _NAMED = 10  # new pieces
-_LONGEST = "max_source_pieces"  # decided by the text of the run
 _SOURCE_ROWS = ("source_embedding.tokens.weight",)
 _TARGET_ROWS = (
     "target_embedding.tokens.weight",
@@ -57,6 +56,8 @@ class Start:
     """The path of the bundle, and the checksum of its manifest."""
     messages: list[str]
     """Sentences for the user."""
+    max_source_pieces: int
+    """Tokens of a source that the model takes; the new one takes no fewer."""
     direction: TrainedDirection | None = None
     """The direction of the model; None if the tag of the new text is new to it."""
     change: Change | None = None
@@ -126,6 +127,7 @@ def open_start(
             *_about_better(saved.folder, bundle.record),
             *_about_learned(learned, grown=grown),
         ],
+        max_source_pieces=bundle.decoding.max_source_pieces,
         direction=_direction(bundle) if config.data.tag in bundle.tags else None,
         change=change,
         learned={} if grown else learned,
@@ -197,13 +199,16 @@ def _resolve(config: RunConfig, bundle: Bundle, path: str) -> RunConfig:
             f"A tokenizer is given, but that of {path} is used.",
             "Leave tokenizer.source_model and tokenizer.target_model out, or start_from.",
         )
+    decoding = bundle.decoding.model_dump()
+    # Unset, it is no limit: the text of the run and that of the model decide (`build_bundle`).
+    longest = max(bundle.decoding.max_source_pieces, config.decoding.max_source_pieces)
     return _filled(
         config,
         model=architecture,
         tokenizer=has | _as_recorded(bundle),
         languages=(bundle.source_language, bundle.target_language),
         tag=bundle.tag,
-        decoding=bundle.decoding.model_dump(exclude={_LONGEST}),
+        decoding=decoding | {"max_source_pieces": longest},
     )
 
 

@@ -697,6 +697,40 @@ def test_a_search_that_nobody_sets_is_that_of_the_model(
     assert found.max_source_pieces == RunConfig().decoding.max_source_pieces  # the text decides
 
 
+@pytest.mark.usefixtures("no_picture")
+@pytest.mark.parametrize(
+    ("known", "text", "chosen", "expected"),
+    [(41, 17, None, 41), (11, 17, None, 17), (41, 17, 29, 29), (900, 17, None, 900)],
+)
+def test_a_fine_tune_takes_no_shorter_sentences_than_its_model(
+    make_start: MakeStart,
+    make_config: MakeConfig,
+    tmp_path: Path,
+    quiet: Reporter,
+    known: int,
+    text: int,
+    chosen: int | None,
+    expected: int,
+) -> None:
+    path = make_start()
+    bundle = load_bundle(path)
+    own = bundle.decoding.replace({"max_source_pieces": known})
+    save_bundle(path, dataclasses.replace(bundle, decoding=own))
+    config = make_config(training={"start_from": str(path)})
+    data = config.data.model_dump(exclude={"source_language", "target_language"})
+    decoding = {} if chosen is None else {"max_source_pieces": chosen}
+    given = {"data": data | {"max_pieces": text}, "training": config.training.model_dump()}
+    config = RunConfig.parse(given | {"decoding": decoding})
+    with pytest.raises(InterruptedError):
+        train(config, tmp_path / "run", reporter=StoppingReporter(1, crash=True))
+    shutil.rmtree(path)
+
+    train(config, tmp_path / "run", resume=True, reporter=quiet)
+
+    for name in ("best", "averaged"):
+        assert load_bundle(tmp_path / "run" / name).decoding.max_source_pieces == expected
+
+
 def test_the_configuration_says_how_the_tokenizer_of_the_model_was_made(
     make_start: MakeStart, fine_tune: Callable[..., RunConfig]
 ) -> None:
