@@ -122,6 +122,7 @@ def open_start(
         origin=origin,
         messages=[
             *_messages(config, origin, sides),
+            *_about_loss(config, resolved),
             *filter(None, [which_weights(Path(config.training.start_from))]),
             *_about_tags(bundle.tags, resolved),
             *_about_better(saved.folder, bundle.record),
@@ -152,6 +153,7 @@ def inherit(config: RunConfig, begun: RunConfig) -> RunConfig:
         languages=begun.data.languages,
         tag=begun.data.tag,
         decoding=begun.decoding.model_dump(),
+        training=begun.training.model_dump(include={"label_smoothing"}),
     )
 
 
@@ -209,7 +211,19 @@ def _resolve(config: RunConfig, bundle: Bundle, path: str) -> RunConfig:
         languages=(bundle.source_language, bundle.target_language),
         tag=bundle.tag,
         decoding=decoding | {"max_source_pieces": longest},
+        training=_loss(bundle),
     )
+
+
+def _loss(bundle: Bundle) -> dict[str, float]:
+    """Return the label smoothing of the model's training, if its record has it.
+
+    With another one, the loss first pulls all probabilities to where they never were.
+    """
+    trained = bundle.record.get("config", {}).get("training", {})
+    values = [part.get("label_smoothing") for part in (bundle.record.get("imported", {}), trained)]
+    known = [value for value in values if isinstance(value, int | float) and 0 <= value < 1]
+    return {"label_smoothing": float(known[0])} if known else {}
 
 
 def _as_recorded(bundle: Bundle) -> dict[str, Any]:
@@ -227,6 +241,7 @@ def _filled(
     languages: tuple[str, str],
     tag: str,
     decoding: dict[str, Any],
+    training: dict[str, Any],
 ) -> RunConfig:
     """Return the configuration with these values for its unset settings.
 
@@ -235,7 +250,10 @@ def _filled(
     source, target = reversed(languages) if config.data.reverse else languages
     data = {"source_language": source, "target_language": target}
     data |= {} if config.data.corpora else {"tag": tag}
-    decided = {"model": model, "tokenizer": tokenizer, "data": data, "decoding": decoding}
+    decided = {
+        "model": model, "tokenizer": tokenizer, "data": data, "decoding": decoding,
+        "training": training,
+    }  # fmt: skip
     sections: dict[str, Section] = {name: getattr(config, name) for name in decided}
     return config.model_copy(
         update={
@@ -284,6 +302,14 @@ def _about_better(folder: Path, record: dict[str, Any]) -> list[str]:
         f"On the validation text of its run, {best} does better than these averaged weights: "
         "rather start from it."
     ]
+
+
+def _about_loss(config: RunConfig, resolved: RunConfig) -> list[str]:
+    """Return a sentence if the loss of the model takes the place of the usual one."""
+    smoothing = resolved.training.label_smoothing
+    if smoothing == config.training.label_smoothing:
+        return []
+    return [f"training.label_smoothing is {smoothing:g}, as in the training of that model."]
 
 
 def _learned(bundle: Bundle) -> tuple[dict[str, bytes], dict[str, Any]]:

@@ -731,6 +731,39 @@ def test_a_fine_tune_takes_no_shorter_sentences_than_its_model(
         assert load_bundle(tmp_path / "run" / name).decoding.max_source_pieces == expected
 
 
+@pytest.mark.parametrize(
+    ("record", "chosen", "expected"),
+    [
+        ({"imported": {"kind": "student", "label_smoothing": 0.0}}, None, 0.0),
+        ({"config": {"training": {"label_smoothing": 0.3}}}, None, 0.3),
+        ({"config": {"training": {"label_smoothing": 0.3}}}, 0.2, 0.2),
+        ({"imported": {"kind": "joeynmt"}}, None, 0.1),
+        ({"imported": {"label_smoothing": "much"}}, None, 0.1),
+    ],
+)
+def test_labels_are_smoothed_as_in_the_training_of_the_model(
+    make_start: MakeStart,
+    make_config: MakeConfig,
+    record: dict[str, Any],
+    chosen: float | None,
+    expected: float,
+) -> None:
+    path = make_start()
+    save_bundle(path, dataclasses.replace(load_bundle(path), record=record))
+    training = {"start_from": str(path)}
+    training |= {} if chosen is None else {"label_smoothing": chosen}
+    config = make_config()
+    data = config.data.model_dump(exclude={"source_language", "target_language"})
+    config = RunConfig.parse({"data": data, "training": training})
+
+    start = started(config)
+
+    assert start.config.training.label_smoothing == expected
+    said = f"training.label_smoothing is {expected:g}, as in the training of that model."
+    assert (said in start.messages) == (chosen is None and expected != 0.1)
+    assert inherit(config, start.config).training == start.config.training
+
+
 def test_the_configuration_says_how_the_tokenizer_of_the_model_was_made(
     make_start: MakeStart, fine_tune: Callable[..., RunConfig]
 ) -> None:

@@ -69,6 +69,8 @@ def read_student(folder: MarianFolder) -> ReadModel:
         source_language=languages[1] if languages else "source",
         target_language=languages[2] if languages else "target",
         shortlist=shortlist or None,
+        # They learn the output of a teacher, which nothing smooths.
+        record={"imported": {"kind": "student", "label_smoothing": 0.0}},
         card=f"# {weights.name}\n\nImported from a Firefox student of Marian.\n",
     )
     return ReadModel(bundle, _notes(bundle))
