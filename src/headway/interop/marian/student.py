@@ -1,4 +1,9 @@
-"""Read a Firefox student: a `.bin` file, one or two `.spm` files and perhaps a shortlist."""
+"""Read a Firefox student: a `.bin` file, one or two `.spm` files and perhaps a shortlist.
+
+Mozilla trains students without dropout and without label smoothing (`student.train.yml` of
+mozilla/translations). The file does not say so, but further training must do the same: with dropout
+of 0.1 a student fell from 69.5 to 50.5 BLEU in 150 steps.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -69,7 +74,6 @@ def read_student(folder: MarianFolder) -> ReadModel:
         source_language=languages[1] if languages else "source",
         target_language=languages[2] if languages else "target",
         shortlist=shortlist or None,
-        # They learn the output of a teacher, which nothing smooths.
         record={"imported": {"kind": "student", "label_smoothing": 0.0}},
         card=f"# {weights.name}\n\nImported from a Firefox student of Marian.\n",
     )
@@ -141,6 +145,7 @@ def _configuration(
         num_encoder_layers=encoder,
         num_decoder_layers=decoder,
         decoder_past="ssru",
+        dropout=0.0,
         activation=settings.activation,
         output_bias=True,
         norm_epsilon=EPSILON,

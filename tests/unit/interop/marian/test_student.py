@@ -122,6 +122,9 @@ def test_the_bundle_says_what_the_files_say(make_student: Make, tmp_path: Path) 
     bundle = load_bundle(tmp_path / "out")
     config = bundle.config
     assert (bundle.source_language, bundle.target_language) == ("xx", "yy")
+    # As Mozilla trains them; a fine-tune with either would undo what the student has learned.
+    assert (config.dropout, config.attention_dropout, config.activation_dropout) == (0, 0, 0)
+    assert bundle.record == {"imported": {"kind": "student", "label_smoothing": 0.0}}
     assert (config.d_model, config.d_ff, config.num_heads) == (6, 10, 3)
     assert (config.num_encoder_layers, config.num_decoder_layers) == (2, 1)
     assert (config.decoder_past, config.sinusoid_layout, config.norm_epsilon) == (
