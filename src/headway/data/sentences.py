@@ -18,12 +18,10 @@ from headway.data.languages import language_code
 _OPENERS = "\"'“„‟‘‚‛«»‹›(（[［{「『〈《【〔¿¡"
 _CLOSERS = "\"'”“‟’‘»«›‹)）]］}」』〉》】〕"
 # Shown to sentencex as spaces; square brackets stay, because it knows [1] after a sentence.
-_MARKS = str.maketrans(dict.fromkeys('"“”„‟‘‚‛«»‹›()（）「」『』〈〉《》【】〔〕', " "))
-_SPACES = str.maketrans(
-    dict.fromkeys("\t\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u202f\u3000", " ")
-)
+_MARKS = '"“”„‟‘‚‛«»‹›()（）「」『』〈〉《》【】〔〕'
+_SPACES = "\t\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029\u202f\u3000"
+_SHOWN = str.maketrans(dict.fromkeys(_MARKS + _SPACES, " ") | {"…": "."})
 _APOSTROPHES_AS_MARKS = re.compile(r"(?<!\w)['’]|['’](?!\w)")
-_ELLIPSIS = str.maketrans({"…": "."})
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 # O.K.? Yes. Then :) He. 고마워요~ 또
@@ -138,11 +136,14 @@ def split_sentences(text: str, language: str = "en") -> list[str]:
     shown = _shown(text)
     sentences = sentencex.segment(language, shown)  # pyright: ignore[reportAttributeAccessIssue]
     ends = {*accumulate(map(len, sentences)), *(end.end() for end in _MORE_ENDS.finditer(text))}
+    ends.discard(len(text))
+    if not ends:
+        return [text]
     words = _Words(text)
     capitals = _begins_sentences_with_capitals(text, language)
     parts: list[str] = []
     start = 0
-    for end in sorted(ends - {len(text)}):
+    for end in sorted(ends):
         if end > start and (
             cut := _sentence_end(text, shown, start, end, words, language, capitals)
         ):
@@ -174,8 +175,8 @@ class _Words:
 
 def _shown(text: str) -> str:
     """Return the text for sentencex: of the same length, with spaces for quotation marks."""
-    shown = _APOSTROPHES_AS_MARKS.sub(" ", text.translate(_MARKS).translate(_SPACES))
-    return _SURROGATE.sub("x", shown.translate(_ELLIPSIS))
+    shown = _APOSTROPHES_AS_MARKS.sub(" ", text.translate(_SHOWN))
+    return shown if shown.isascii() else _SURROGATE.sub("x", shown)
 
 
 def _begins_sentences_with_capitals(text: str, language: str) -> bool:

@@ -24,6 +24,7 @@ import json
 import os
 import sys
 import threading
+import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -53,13 +54,19 @@ _SECONDS_OF_PYTHON = 0.0005
 """After which a thread lets another one run Python. The default is 5 ms; a worker whose sentence
 has ended would wait that long for the thread that begins texts."""
 
+_SECONDS_TOGETHER = 0.05
+"""In which answers of jobs that are not complete are sent together. The web process measures the
+speed of the model by them."""
+
 
 class _Job:
     """The texts and documents of a job, and the number that are not answered."""
 
-    def __init__(self, left: int) -> None:
+    def __init__(self, left: int, *, at_once: bool) -> None:
         self.work: list[Text | DocumentWork] = []
         self.left = left
+        self.at_once = at_once
+        """Each answer is waited for, and not only the last one."""
         self.dropped = False
 
     def add(self, work: Text | DocumentWork) -> None:
@@ -105,11 +112,18 @@ class Engine:
     short texts do not wait for them.
     """
 
-    def __init__(self, translator: TextTranslator, out: TextIO, glossary: Glossary | None) -> None:
-        """Write messages to `out`."""
+    def __init__(
+        self,
+        translator: TextTranslator,
+        out: TextIO,
+        glossary: Glossary | None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Write messages to `out`. clock: returns the time in seconds."""
         self.maker, self.out = TextMaker(translator, glossary), out
         self.line = WaitingLine()
         self._writing = threading.Lock()
+        self._clock, self._flushed, self._is_due = clock, clock(), False
         self._jobs: dict[int, _Job] = {}
         count = torch.get_num_threads() if translator.device.type == "cpu" else 1
         self.workers = [Worker(self.maker, self.line, workers=count) for _ in range(count)]
@@ -138,7 +152,8 @@ class Engine:
 
     def _receive(self, message: Mapping[str, Any]) -> None:
         if "job" in message:
-            self._jobs[message["job"]] = job = _Job(len(message["texts"]))
+            at_once = bool(message["wish"].get("parts"))
+            self._jobs[message["job"]] = job = _Job(len(message["texts"]), at_once=at_once)
             is_long = max(map(len, message["texts"]), default=0) > _LONG
             beginner = self._of_long if is_long else self._of_short
             beginner.jobs.put(self._begin(job, message))
@@ -228,6 +243,7 @@ class Engine:
     def _tell_part(self, job: int, item: int, part: str) -> None:
         """Tell the translation of a part; a worker calls this, and flushes."""
         self._write(job=job, item=item, part=part)
+        self._is_due = True
 
     def _tell_document(
         self, job: int, item: int, document: DocumentWork, found: Finished[Any] | Exception
@@ -254,17 +270,19 @@ class Engine:
         self._answer(job, item, error=told)
 
     def _answer(self, job: int, item: int, **answer: Any) -> None:
-        """Write an answer, which `_flush` sends with those that came at the same time."""
+        """Write an answer, which `_flush` sends with others."""
         self._write(job=job, item=item, **answer)
         with self._writing:
             if (known := self._jobs.get(job)) is not None:
                 known.left -= 1
+                self._is_due |= known.at_once or not known.left
                 if not known.left:
                     self._jobs.pop(job, None)
 
     def say(self, **message: Any) -> None:
         """Send one message; the web process may be gone."""
         self._write(**message)
+        self._is_due = True
         self._flush()
 
     def _write(self, **message: Any) -> None:
@@ -273,8 +291,15 @@ class Engine:
             self.out.write(line)
 
     def _flush(self) -> None:
+        """Send what is written, if a job is complete or the last time is some milliseconds ago.
+
+        The web process waits for whole jobs. Each message that it receives costs it time.
+        """
         with self._writing, suppress(BrokenPipeError):
-            self.out.flush()
+            now = self._clock()
+            if self._is_due or now - self._flushed >= _SECONDS_TOGETHER:
+                self.out.flush()
+                self._is_due, self._flushed = False, now
 
 
 def _steps(source: str, wish: Wish, document: DocumentWork) -> Steps[Any]:

@@ -86,10 +86,10 @@ class Worker:
             batch.resume()  # before the look at the line: what comes later interrupts again
             free += self._drop(batch)
             turn = self.slots - begun if self.line.others_wait(kind) else self.slots
-            room = most_pieces - sum(unit.pieces for unit in self.at_work.values())
             # Encoding several sentences together costs less, so some must be done if more waited.
             refills = not full or len(self.at_work) <= full * STILL_FULL
-            may_join = refills and room > 0 and bool(free)
+            room = most_pieces - self._pieces() if refills and free else 0
+            may_join = room > 0
             self._has_room = turn > 0 and (not self.at_work or may_join)
             if self._has_room:
                 units = self.line.take(kind, min(len(free), turn), room, first=first)
@@ -107,6 +107,9 @@ class Worker:
                 if (again := self.maker.take(unit, found)) is not None:
                     self.line.add(unit.text.client, [again])
             self.told()
+
+    def _pieces(self) -> int:
+        return sum(unit.pieces for unit in self.at_work.values())
 
     def _begin(self, batch: Batch, free: list[int], units: list[Unit]) -> int:
         units = [unit for unit in units if not unit.text.dropped]

@@ -1,6 +1,7 @@
 """The messages of the process that translates."""
 
 import io
+import itertools
 import json
 import threading
 from collections.abc import Iterator
@@ -105,6 +106,36 @@ def test_the_parts_of_a_text_are_its_translation(
             told[answer["item"]] += answer["part"]
         else:
             assert told[answer["item"]] == answer["translation"]["text"]
+
+
+class _Sent(io.StringIO):
+    """Keeps the messages of each flush."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.groups: list[list[dict[str, Any]]] = []
+
+    def flush(self) -> None:
+        lines = self.getvalue().splitlines()[sum(map(len, self.groups)) :]
+        self.groups += [[json.loads(line) for line in lines]] if lines else []
+
+
+def test_answers_are_sent_when_their_job_is_complete(translator: TextTranslator) -> None:
+    """So few messages are sent; if each answer is waited for, it is sent at once."""
+    texts = ["", "나는 본다.", "너", "나는 너를 본다.", "본다"]
+
+    def sent(wish: dict[str, Any], times: Iterator[float]) -> list[list[dict[str, Any]]]:
+        out = _Sent()
+        engine = Engine(translator, out, None, clock=lambda: next(times))
+        engine.run(iter([json.dumps({"job": 1, "client": "a", "texts": texts, "wish": wish})]))
+        return out.groups
+
+    (all_,) = sent({}, itertools.repeat(0.0))
+    assert sorted(answer["item"] for answer in all_) == [0, 1, 2, 3, 4]
+    assert len(sent({}, itertools.count())) > 1  # much time passes
+    with_parts = sent({"parts": True}, itertools.repeat(0.0))
+    assert len(with_parts) > 1
+    assert {answer["item"] for group in with_parts for answer in group} == set(range(5))
 
 
 def test_a_short_text_does_not_wait_until_a_long_one_has_begun(
