@@ -175,11 +175,29 @@ class Tokenizer:
 
         An unknown piece becomes ` ⁇ `.
         """
-        kept = [i for i in self._checked(ids) if i not in _TEXTLESS_IDS]
-        text = self._processor.decode(kept) if kept else ""
+        kept = self._with_text(ids)
+        return self._on_one_line(self._processor.decode(kept) if kept else "")
+
+    def decode_batch(self, several: Iterable[Iterable[int]]) -> list[str]:
+        """Return the texts of several lists of pieces, in order, as `decode` does one by one.
+
+        It takes as many threads as PyTorch has.
+        """
+        kept = [self._with_text(ids) for ids in several]
+        texts = self._processor.decode(kept, num_threads=torch.get_num_threads())
+        return [self._on_one_line(text) for text in texts]
+
+    def _with_text(self, ids: Iterable[int]) -> list[int]:
+        """Return those of the pieces that have text."""
+        return [i for i in self._checked(ids) if i not in _TEXTLESS_IDS]
+
+    def _on_one_line(self, text: str) -> str:
+        """Return a text of SentencePiece without what its pieces should not spell.
+
+        Byte pieces can spell a newline, but one sentence must stay one line. They also spell the
+        mark of a space if a whole unknown word is written as bytes.
+        """
         text = joined(text) if self._merges else text
-        # Byte pieces can spell a newline, but one sentence must stay one line. They also spell the
-        # mark of a space if a whole unknown word is written as bytes.
         return text.replace("\n", " ").removeprefix(_SPACE).replace(_SPACE, " ")
 
     def normalize(self, text: str) -> str:

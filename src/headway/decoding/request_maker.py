@@ -1,8 +1,7 @@
 """Requests to a search, made of sentences: cut into pieces, and into parts if too long."""
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import chain, groupby
 from numbers import Integral
@@ -118,8 +117,9 @@ class RequestMaker:
         requests: list[Request] = []
         texts, words = _prefixes(prefix, len(parts)), _terms(terms, len(parts))
         sentences = zip(texts, words, parts, strict=True)
-        for number, (text, sentence_terms, cut) in enumerate(sentences, first):
-            with _sentence_named(number, alone=len(parts) == 1 and first == 0):
+        number = first
+        try:
+            for number, (text, sentence_terms, cut) in enumerate(sentences, first):
                 prefix_ids = self._prefix_ids(text, cut)
                 _check_one_part(sentence_terms, cut)
                 by_part = _glossary_terms(glossary, cut, self.bundle.source_tokenizer)
@@ -133,6 +133,11 @@ class RequestMaker:
                     requests.append(
                         self.make_one(part.ids, begun, options, place=where, terms=term_ids)
                     )
+        except ConfigError as error:
+            if len(parts) == 1 and first == 0:
+                raise
+            what = f"Sentence {number + 1} (counted from 1): {error.message}"
+            raise ConfigError(what, error.remedy) from None
         return requests
 
     def check_glossary(self, glossary: Glossary) -> None:
@@ -361,17 +366,18 @@ def _terms(terms: Sequence[str] | Sequence[Sequence[str]], count: int) -> Sequen
             "Some terms are words and others lists of words.",
             "Give one list of words for all, or one list for each.",
         )
-    lists = [for_all] * count if for_all or not terms else terms
-    if len(lists) != count:
+    if for_all or not terms:
+        return [for_all] * count
+    if len(terms) != count:
         raise ConfigError(
-            f"There are {len(lists)} lists of terms for {count} sentences.",
+            f"There are {len(terms)} lists of terms for {count} sentences.",
             "Give one list of words for all, or one list for each.",
         )
     remedy = "Give one list of words for each sentence."
-    for words in lists:
+    for words in terms:
         refuse_mapping("A list of terms", words, by_source)
         require_type("A list of terms", words, Iterable, remedy)
-    lists = [list(words) for words in lists]
+    lists = [list(words) for words in terms]
     for term in chain.from_iterable(lists):
         require_type("A term", term, str, "Give words.")
     return lists
@@ -381,18 +387,6 @@ def refuse_mapping(name: str, value: object, remedy: str) -> None:
     """Refuse a dict instead of texts: its keys would be taken for the texts."""
     if isinstance(value, Mapping):
         raise ConfigError(f"{name} is a {type(value).__name__}.", remedy)
-
-
-@contextmanager
-def _sentence_named(number: int, *, alone: bool) -> Iterator[None]:
-    """Add the number of the sentence to a ConfigError, unless it is the only sentence."""
-    try:
-        yield
-    except ConfigError as error:
-        if alone:
-            raise
-        what = f"Sentence {number + 1} (counted from 1): {error.message}"
-        raise ConfigError(what, error.remedy) from None
 
 
 def as_sentences(text: object) -> list[Any]:

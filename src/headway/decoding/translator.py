@@ -3,6 +3,7 @@
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self, overload
 
@@ -246,11 +247,14 @@ class TextTranslator:
         search = partial(
             search_all, self.engine, attend=attend, banned=rule, max_tokens=batch_tokens
         )
-        results = search(options, requests, workers=self._workers(len(requests)))
+        workers = self._workers(len(requests))
+        results = search(options, requests, workers=workers)
         ran_away = self._ran_away(options, requests, results)
         if mend_runaways and options.sampling is None:
             self._mend(search, options, requests, results, ran_away)
         builder = self._builder(options)
+        if workers > 1:
+            builder.read(chain.from_iterable(results))
         translations = []
         forced = [request.is_forced for request in requests]
         end = 0
@@ -439,10 +443,9 @@ class TextTranslator:
     ) -> list[bool]:
         """Return for each request whether its best translation runs away."""
         tokenizer = self.bundle.source_tokenizer
-        best = (max(hypotheses, key=lambda h: h.score) for hypotheses in results)
         return [
-            runs_away(hypothesis.ids, request, options, tokenizer)
-            for request, hypothesis in zip(requests, best, strict=True)
+            runs_away(best.ids, request, options, tokenizer)
+            for request, (best, *_) in zip(requests, results, strict=True)
         ]
 
     def _mend(

@@ -531,3 +531,10 @@ def test_no_more_threads_cut_text_than_pytorch_has(
 
     assert tokenizer.encode_batch(SENTENCES) == expected
     assert used == [threads]
+
+
+@given(st.lists(st.lists(st.integers(0, 40)), min_size=1))
+def test_lists_of_ids_become_the_texts_of_each(several: list[list[int]]) -> None:
+    for tokenizer in (trained(), trained(byte_fallback=True)):
+        texts = [tokenizer.decode(ids) for ids in several]
+        assert tokenizer.decode_batch(several) == texts
