@@ -58,7 +58,7 @@ def calibrate(
     if found is None:
         raise DataError(
             f"{source} has fewer than {FEWEST} lines that are translated in one part.",
-            "Give more text with references, about as hard as the text that will be translated.",
+            f"Give at least {FEWEST} sentences with references, like the text to translate later.",
         )
     save_bundle(folder, replace(bundle, record=bundle.record | {CONFIDENCE: found}))
     if as_json:

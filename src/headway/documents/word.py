@@ -59,7 +59,7 @@ class WordDocument:
         }
         for name, tree in self.trees.items():
             if not str(tree.tag).startswith(_W):
-                raise _refused(f"{name} is not in the transitional form of Office Open XML")
+                raise _refused(f"{name} is in the form Strict Open XML, or in none of Word's")
         self.paragraphs = {
             name: [_Paragraph(element) for element in tree.iter(f"{_W}p")]
             for name, tree in self.trees.items()
@@ -100,7 +100,10 @@ class WordDocument:
 def _archive(data: bytes) -> zipfile.ZipFile:
     """Return the archive of a document, checked before anything is decompressed."""
     if data.startswith(_COMPOUND):
-        raise _refused("it has a password, or is in the older format .doc")
+        raise _refused(
+            "it has a password, or is in the older format .doc",
+            "Save it as Word Document (.docx), without a password.",
+        )
     try:
         archive = zipfile.ZipFile(io.BytesIO(data))
     except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
@@ -124,10 +127,8 @@ def _archive(data: bytes) -> zipfile.ZipFile:
     return archive
 
 
-def _refused(why: str) -> DataError:
-    return DataError(
-        f"The file is not a Word document: {why}.", "Save it as Word Document (.docx)."
-    )
+def _refused(why: str, remedy: str = "Save it as Word Document (.docx).") -> DataError:
+    return DataError(f"The file cannot be read as a Word document: {why}.", remedy)
 
 
 def _etree() -> Any:

@@ -8,7 +8,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp
 
 from headway.service import files, health, libretranslate, metrics, v1
-from headway.service.crowd import MOST_BYTES, Crowd
+from headway.service.crowd import MOST_BYTES, SHARE, Crowd
 from headway.service.failures import answer_for, answer_service_failures
 from headway.service.service import Service
 from headway.serving.limits import Gate
@@ -53,6 +53,9 @@ def create_app(
             CORSMiddleware, allow_origins=settings.cors,
             allow_methods=["GET", "POST"], allow_headers=["Authorization", "Content-Type"],
         )  # fmt: skip
-    app.add_middleware(Crowd, most_bytes=max(MOST_BYTES, settings.body_limit))
+    app.add_middleware(
+        Crowd, most_bytes=max(MOST_BYTES, settings.body_limit),
+        most_of_one=max(MOST_BYTES // SHARE, settings.body_limit),
+    )  # fmt: skip
     app.add_middleware(metrics.Measured, metrics=own)
     return app

@@ -5,12 +5,13 @@ switch to HTTP/2, as those of Java do. httptools does neither (benchmarks/log/09
 """
 
 import asyncio
+from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS_FOR_HEADERS = 20.0
-SECONDS_OF_SILENCE = 75
+SECONDS_OF_SILENCE = 75.0
 """After an answer, until the connection is closed. Proxies and clients close theirs sooner (nginx
 after 60 seconds), so none of them sends a request on a connection that is being closed."""
 _CAN_ANSWER = (h11.IDLE, h11.SEND_RESPONSE)
@@ -26,7 +27,12 @@ class Connection(H11Protocol):
     the application reads or answers. The second answer would be an exception in the log.
     """
 
-    _closing: asyncio.TimerHandle | None = None
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        """Take uvicorn's arguments."""
+        super().__init__(*arguments, **more)
+        self.timeout_keep_alive = SECONDS_OF_SILENCE
+        self._closing: asyncio.TimerHandle | None = None
+        self._seconds = 0.0  # from the beginning of that timer to its end
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore
         """Expect the first request."""
@@ -55,11 +61,21 @@ class Connection(H11Protocol):
             self.transport.close()
 
     def _watch(self) -> None:
+        """Wait for headers, or, if a request was answered before its end, for the rest of it.
+
+        More bytes of the same kind do not begin this time again.
+        """
         is_answering = self.cycle is not None and not self.cycle.response_complete
-        if is_answering:
+        if is_answering or self.transport.is_closing():
             self._stop()
-        elif self._closing is None and not self.transport.is_closing():
-            self._closing = self.loop.call_later(SECONDS_FOR_HEADERS, self.transport.close)
+            return
+        has_begun = self.conn.their_state is h11.IDLE and bool(self.conn.trailing_data[0])
+        waits_for_headers = self.cycle is None or has_begun
+        seconds = SECONDS_FOR_HEADERS if waits_for_headers else SECONDS_OF_SILENCE
+        if self._closing is None or seconds != self._seconds:
+            self._stop()
+            self._closing = self.loop.call_later(seconds, self.transport.close)
+            self._seconds = seconds
 
     def _stop(self) -> None:
         if self._closing is not None:

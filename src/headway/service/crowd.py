@@ -13,6 +13,8 @@ MOST_READ = 100
 """Requests of one address whose bodies are being read at the same time."""
 MOST_BYTES = 128 * 2**20
 """Bytes of the bodies of all requests that are being answered."""
+SHARE = 4
+"""Requests of one address have at most the bytes of all, divided by this."""
 _MANY = "too many requests at the same time"
 _PROBES = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
 
@@ -31,16 +33,20 @@ class Crowd:
         most: int = MOST,
         most_read: int = MOST_READ,
         most_bytes: int = MOST_BYTES,
+        most_of_one: int = MOST_BYTES // SHARE,
     ) -> None:
         """Let `most` requests, of `most_bytes` together, pass to an application at the same time.
 
-        most_read: requests of one address whose bodies are being read. The application answers a
-        body beyond `most_bytes` by the UnavailableError that it meets while it reads.
+        most_read: requests of one address whose bodies are being read. most_of_one: the bytes of
+        one address. The application answers a body beyond `most_bytes` or `most_of_one` by the
+        UnavailableError that it meets while it reads.
         """
         self.app, self.most = app, most
-        self.most_read, self.most_bytes = most_read, most_bytes
+        self.most_read, self.most_bytes, self.most_of_one = most_read, most_bytes, most_of_one
         self.inside = self.bytes = 0
         self.reading: Counter[str] = Counter()
+        self.bytes_of: Counter[str] = Counter()
+        """By address; both have only addresses with requests."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it. Probes always pass."""
@@ -63,18 +69,18 @@ class Crowd:
         def end_reading() -> None:
             nonlocal is_read
             is_read = True
-            self.reading[address] -= 1
-            if not self.reading[address]:
-                del self.reading[address]
+            _remove(self.reading, address, 1)
 
         async def counted() -> Message:
             nonlocal size
             message = await receive()
             more = len(message.get("body", b""))
-            if self.bytes + more > self.most_bytes:
+            of_one = self.bytes_of[address] + more
+            if self.bytes + more > self.most_bytes or of_one > self.most_of_one:
                 raise _slowdown("too many bytes at the same time")
             size += more
             self.bytes += more
+            self.bytes_of[address] = of_one
             if not is_read and not message.get("more_body", False):
                 end_reading()
                 take_place()
@@ -91,6 +97,13 @@ class Crowd:
                 end_reading()
             self.inside -= places
             self.bytes -= size
+            _remove(self.bytes_of, address, size)
+
+
+def _remove(counts: Counter[str], address: str, count: int) -> None:
+    counts[address] -= count
+    if not counts[address]:
+        del counts[address]
 
 
 def _slowdown(reason: str) -> UnavailableError:

@@ -46,7 +46,7 @@ def serve(
     """
     uvicorn = _library()
     from headway.service.app import create_app
-    from headway.service.connection import SECONDS_OF_SILENCE, Connection
+    from headway.service.connection import Connection
     from headway.service.service import Service
 
     settings = settings or Settings()
@@ -95,8 +95,7 @@ def serve(
         proxy = settings.proxy
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, ws="none", lifespan="on",
-            http=Connection, timeout_keep_alive=SECONDS_OF_SILENCE,
-            timeout_graceful_shutdown=1, server_header=False,
+            http=Connection, timeout_graceful_shutdown=1, server_header=False,
             proxy_headers=proxy is not None, forwarded_allow_ips=proxy,
             log_config=None,  # the default would close the logging handlers of the whole process
         )  # fmt: skip

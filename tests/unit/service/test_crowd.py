@@ -120,6 +120,34 @@ def test_a_client_that_sends_no_bodies_leaves_room_for_others() -> None:
         await crowd(scope("/translate"), at_once, send)
         assert statuses[3:] == [200, 200, 200]
         assert (crowd.inside, crowd.bytes, dict(crowd.reading)) == (0, 0, {})
+        assert not crowd.bytes_of
+
+    asyncio.run(run())
+
+
+def test_the_bodies_of_one_client_leave_room_for_those_of_others() -> None:
+    async def run() -> None:
+        may_end = asyncio.Event()
+
+        async def reading(scope: Scope, receive: Receive, send: Send) -> None:
+            await receive()
+            await may_end.wait()
+
+        async def send(message: Message) -> None:
+            raise AssertionError
+
+        def ask(address: str) -> asyncio.Task[None]:
+            return asyncio.create_task(crowd(scope("/translate", address=address), at_once, send))
+
+        crowd = Crowd(reading, most_bytes=13, most_of_one=7)  # a body has 3 bytes
+        greedy, other = [ask("192.0.2.1") for _ in "abcd"], [ask("192.0.2.2") for _ in "ab"]
+        await asyncio.sleep(0)
+        assert dict(crowd.bytes_of) == {"192.0.2.1": 6, "192.0.2.2": 6}
+        may_end.set()
+        found = await asyncio.gather(*greedy, *other, return_exceptions=True)
+        refused = [isinstance(error, UnavailableError) and error.status for error in found]
+        assert refused == [False, False, 429, 429, False, False]
+        assert (crowd.bytes, dict(crowd.bytes_of)) == (0, {})
 
     asyncio.run(run())
 

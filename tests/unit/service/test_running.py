@@ -184,62 +184,12 @@ def test_a_request_that_offers_another_protocol_keeps_its_body(served: tuple[Any
     assert answer.json() == httpx.post(f"{address}/translate", json=SHORT, timeout=60).json()
 
 
-def test_a_silent_connection_takes_another_request(served: tuple[Any, str]) -> None:
-    """uvicorn's own limit of 5 seconds is below that of clients and proxies."""
-    _, address = served
-    connection = HTTPConnection(address.removeprefix("http://"), timeout=60)
-    for pause in (0, 6):
-        time.sleep(pause)
-        connection.request("GET", "/languages")
-        with connection.getresponse() as answer:
-            assert answer.status == 200
-            answer.read()
-    connection.close()
-
-
-def test_a_connection_whose_headers_have_no_end_is_closed(bundle_path: Path) -> None:
-    """The limit is short here, and a body that takes longer is read."""
-    program = (
-        "from headway.service import connection; connection.SECONDS_FOR_HEADERS = 3; "
-        "from headway.cli.app import main; main()"
-    )
-    with _running(bundle_path, "--no-explorer", command=["-c", program]) as (_, address):
-        host, port = address.removeprefix("http://").split(":")
-        body = json.dumps(SHORT).encode()
-        head = (
-            f"POST /translate HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n"
-        ).encode()
-
-        def connect() -> socket.socket:
-            return socket.create_connection((host, int(port)), timeout=60)
-
-        with connect() as silent, connect() as slow, connect() as good, connect() as again:
-            again.sendall(head + body)
-            first = again.recv(65536)
-            again.sendall(b"POST /translate HTTP/1.1\r\nA: ")
-            good.sendall(head + body[:5])
-            with pytest.raises((BrokenPipeError, ConnectionResetError)):
-                _send_headers_without_end(slow)
-            assert _rest(silent) == b""
-            assert (first + _rest(again)).startswith(b"HTTP/1.1 200 ")
-            good.sendall(body[5:])
-            assert good.recv(65536).startswith(b"HTTP/1.1 200 ")
-
-
 def _rest(connection: socket.socket) -> bytes:
     """Return what comes until the other side closes the connection."""
     received = b""
     while part := connection.recv(65536):
         received += part
     return received
-
-
-def _send_headers_without_end(connection: socket.socket) -> None:
-    connection.sendall(b"POST /translate HTTP/1.1\r\nA: ")
-    for _ in range(6000):
-        connection.sendall(b"a")
-        time.sleep(0.01)
 
 
 def test_a_chunked_body_over_the_limit_is_refused_before_its_end(served: tuple[Any, str]) -> None:
