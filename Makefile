@@ -86,7 +86,7 @@ $(CLIENTS_VENV)/.installed: constraints.txt
 	test -x $(CLIENTS_VENV)/bin/python || $(PYTHON) -m venv $(CLIENTS_VENV)
 	$(CLIENTS_VENV)/bin/python -m pip install --quiet --constraint constraints.txt pytest \
 		deep-translator==1.11.4 libretranslate-aio==0.1.3 libretranslatepy==2.1.4
-	npm install --silent --no-audit --no-fund --prefix $(CLIENTS_VENV) libretranslate@1.0.1 translate@3.1.0
+	npm install --silent --no-audit --no-fund --ignore-scripts --fetch-timeout=60000 --prefix $(CLIENTS_VENV) libretranslate@1.0.1 translate@3.1.0
 	touch $@
 
 test-browser: $(VENV)/.browser runs/demo build/docs/index.html  ## Run the tests of explorer and site in Chromium.

@@ -5,7 +5,9 @@
 The capacity is the speed with 64 requests at work, each of which follows the last at once. Then
 requests come at random moments, at a multiple of the capacity, whether others are answered or not
 (an open load, as users are). Each is a line of SENTENCES, by POST /translate. If the model is fast,
-give lines of several sentences, or the senders need more of the machine than the server. Needs
+give lines of several sentences, or the senders need more of the machine than the server. Senders
+share the cores with the server: the more they send, the less is left. So the capacity is also
+scaled by the cores that these senders leave, as those of the capacity's measurement do. Needs
 aiohttp and psutil.
 """
 
@@ -14,6 +16,7 @@ import asyncio
 import contextlib
 import json
 import multiprocessing
+import os
 import random
 import socket
 import subprocess
@@ -32,6 +35,7 @@ from headway.runtime.open_files import allow_many_open_files
 
 AT_WORK = 64
 CLIENTS = 2  # processes that send
+CORES = len(os.sched_getaffinity(0))
 
 
 @dataclass
@@ -42,6 +46,13 @@ class Seen:
     seconds: list[float] = field(default_factory=list)
     elapsed: float = 0.0
     """Seconds from the first request to the last answer."""
+    processor: float = 0.0
+    """Seconds of processor time of the senders."""
+
+    @property
+    def cores(self) -> float:
+        """Return the cores that the senders took."""
+        return self.processor / self.elapsed
 
 
 class Sender:
@@ -101,9 +112,10 @@ def _session() -> aiohttp.ClientSession:
 
 def _send(sender: Sender, kind: str, arguments: tuple[float, ...], queue: object) -> None:
     allow_many_open_files()
-    begun = time.perf_counter()
+    begun, before = time.perf_counter(), time.process_time()
     asyncio.run(getattr(sender, kind)(*arguments))
     sender.seen.elapsed = time.perf_counter() - begun
+    sender.seen.processor = time.process_time() - before
     queue.put(sender.seen)  # type: ignore[attr-defined]
 
 
@@ -123,6 +135,7 @@ def from_processes(senders: Sequence[Sender], kind: str, arguments: Sequence[tup
         total.statuses += seen.statuses
         total.seconds += seen.seconds
         total.elapsed = max(total.elapsed, seen.elapsed)
+        total.processor += seen.processor
     for process in processes:
         process.join()
     return total
@@ -165,13 +178,20 @@ async def direction_of(url: str) -> tuple[str, str]:
     raise SystemExit("The server has no two languages.")
 
 
+def _processor(server: psutil.Process) -> list[float]:
+    """Return the seconds of processor time of the web process, and of those that translate."""
+    processes = [server, *server.children(recursive=True)]
+    times = [sum(process.cpu_times()[:2]) for process in processes]
+    return [times[0], sum(times[1:])]
+
+
 def _megabytes(server: psutil.Process) -> float:
     processes = [server, *server.children(recursive=True)]
     return sum(process.memory_info().rss for process in processes) / 1e6
 
 
 def main() -> None:
-    """Print a table."""
+    """Print a table; cores are those of the senders, the web process and the engine."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("model", type=Path)
     parser.add_argument("sentences", type=Path)
@@ -186,28 +206,37 @@ def main() -> None:
         def senders() -> list[Sender]:
             return [Sender(url, direction, sentences[n::CLIENTS]) for n in range(CLIENTS)]
 
-        def capacity(seconds: float) -> float:
+        def capacity(seconds: float) -> tuple[float, float]:
             seen = from_processes(senders(), "closed", [(seconds, AT_WORK // CLIENTS)] * CLIENTS)
-            return len(seen.seconds) / seen.elapsed
+            return len(seen.seconds) / seen.elapsed, seen.cores
 
         capacity(5)  # warm
-        full = capacity(min(given.seconds, 20))
+        full, cores = capacity(min(given.seconds, 20))
         print(f"capacity: {full:,.0f} requests a second; {_megabytes(server):,.0f} MB")
+        print(f"The senders took {cores:.2f} cores.")
         for load in given.loads:
-            rate = load * full / CLIENTS
+            rate, before = load * full / CLIENTS, _processor(server)
             seen = from_processes(
                 senders(), "opened", [(given.seconds, rate, n) for n in range(CLIENTS)]
             )
+            web, engine = (
+                (end - begin) / seen.elapsed
+                for begin, end in zip(before, _processor(server), strict=True)
+            )
+            answered = len(seen.seconds) / seen.elapsed / full
+            left = (CORES - seen.cores) / (CORES - cores)
             times = sorted(seen.seconds) or [float("nan")]
             print(json.dumps({
                 "load": load,
-                "answered_of_capacity": round(len(seen.seconds) / seen.elapsed / full, 3),
+                "answered_of_capacity": round(answered, 3),
+                "answered_of_capacity_with_these_senders": round(answered / left, 3),
+                "cores": [round(part, 2) for part in (seen.cores, web, engine)],
                 "p50_ms": round(1e3 * median(times), 1),
                 "p99_ms": round(1e3 * times[int(0.99 * (len(times) - 1))], 1),
                 "statuses": dict(seen.statuses),
                 "megabytes": round(_megabytes(server)),
             }), flush=True)  # fmt: skip
-        print(f"capacity afterwards: {capacity(min(given.seconds, 20)):,.0f}")
+        print(f"capacity afterwards: {capacity(min(given.seconds, 20))[0]:,.0f}")
 
 
 if __name__ == "__main__":

@@ -285,3 +285,18 @@ def test_no_bytes_are_answered_by_500(
     headers = {"Content-Type": kind}
     answer = hypothesis_client.post("/translate", content=body, headers=headers)
     assert answer.status_code == 400
+
+
+def test_a_full_queue_refuses_before_work_begins_and_text_without_words_passes(
+    serve: Serve,
+) -> None:
+    served, client = serve()
+    served.service.models["ko-en"].backlog.add(200_000)
+    request = {"q": ["가나", "다"], "source": "ko", "target": "en"}
+    full = client.post("/translate", json=request)
+    assert (full.status_code, full.json()) == (429, {"error": "Slowdown: the queue is full"})
+    assert "Retry-After" in full.headers
+    assert client.post("/translate", json={**request, "source": "auto"}).status_code == 429
+    assert client.post("/translate", json={**request, "target": "xx"}).status_code == 400
+    assert client.post("/translate", json={**request, "q": "…"}).json() == {"translatedText": "…"}
+    assert not served.started[0].asked
