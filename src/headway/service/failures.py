@@ -6,6 +6,7 @@ from starlette.exceptions import HTTPException
 from headway.errors import HeadwayError
 from headway.serving.failures import HEADERS, Json, RefusedError, answer_failures, error_body
 
+_FIELDS = "/spec lists all routes and their fields."
 _WITH_REMEDY = ("/v1/", "/api/")  # of the explorer
 
 
@@ -20,7 +21,7 @@ class UnavailableError(RefusedError):
 
 def answer_service_failures(app: FastAPI) -> None:
     """Let the application answer every error in the form of its route."""
-    answer_failures(app)  # for the fields of /v1, which FastAPI checks
+    answer_failures(app, _FIELDS)  # for the fields of /v1, which FastAPI checks
     app.add_exception_handler(HeadwayError, _of_headway)
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(Exception, _of_anything)
@@ -53,7 +54,7 @@ async def _of_http(request: Request, error: Exception) -> Response:
     refused = RefusedError(
         error.status_code,
         sentences.get(error.status_code, f"{error.detail}."),
-        "/spec lists all routes and their fields.",
+        _FIELDS,
     )
     answer = answer_for(path, refused)
     answer.headers.update(error.headers or {})

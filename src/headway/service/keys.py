@@ -1,11 +1,14 @@
 """API keys: a file with a key and the name of its owner on each line."""
 
 import hmac
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
 from headway.data.lines import read_lines
 from headway.errors import DataError
+
+_log = logging.getLogger("headway.service")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +26,11 @@ class Keys:
         """Read the file; DataError names the first line that has no key with a name."""
         self.path = path
         self._stamp: tuple[int, int] | None = None
+        """That of the file when it was last looked at; None if there was none."""
         self._names: dict[bytes, str] = {}
         if path is not None:
-            self._read(path)
+            self._stamp = _stamp(path)
+            self._names = _names(path)
 
     def owner(self, key: str) -> str | None:
         """Return the name of a key's owner; None for a wrong key.
@@ -40,30 +45,37 @@ class Keys:
         return owner
 
     def _refresh(self) -> None:
-        """Read a changed file; one that cannot be used now leaves the keys as they are."""
+        """Read a changed file; one that cannot be used is told, and leaves the keys as they are."""
         if self.path is None:
             return
-        try:
-            if _stamp(self.path) != self._stamp:
-                self._read(self.path)
-        except (OSError, DataError):
+        if (stamp := _stamp(self.path)) == self._stamp:
             return
-
-    def _read(self, path: Path) -> None:
-        stamp, names = _stamp(path), {}
-        for number, line in enumerate(read_lines(path), start=1):
-            key, _, name = line.strip().partition(" ")
-            if not key:
-                continue
-            if not name.strip():
-                raise DataError(
-                    f"{path}, line {number} has no name after its key.",
-                    "Write a key, a space and the name of its owner into each line.",
-                )
-            names[key.encode()] = name.strip()
-        self._stamp, self._names = stamp, names
+        self._stamp = stamp
+        try:
+            self._names = _names(self.path)
+        except (OSError, DataError) as error:
+            _log.warning("The keys stay as they were: %s", error)
 
 
-def _stamp(path: Path) -> tuple[int, int]:
-    status = path.stat()
+def _names(path: Path) -> dict[bytes, str]:
+    """Return the names by their keys."""
+    names = {}
+    for number, line in enumerate(read_lines(path), start=1):
+        key, _, name = line.strip().partition(" ")
+        if not key or key.startswith("#"):
+            continue
+        if not name.strip():
+            raise DataError(
+                f"{path}, line {number} has no name after its key.",
+                "Write a key, a space and the name of its owner into each line.",
+            )
+        names[key.encode()] = name.strip()
+    return names
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
     return status.st_mtime_ns, status.st_size

@@ -33,6 +33,7 @@ AUTO = "auto"
 _FORMATS = ("text", "html")
 _UNKNOWN = Detection(0, "en")
 _DETECTIONS = 3
+_PAIRS = "/languages lists the languages, each with its targets."
 
 
 class Wanted(NamedTuple):
@@ -104,7 +105,9 @@ def known_code(here: Service, given: str) -> str:
 
 def no_target(target: str) -> RefusedError:
     """Return LibreTranslate's error for a language that no model translates into."""
-    return RefusedError(400, f"{name_of(target)} ({target}) is not available as a target language")
+    return RefusedError(
+        400, f"{name_of(target)} ({target}) is not available as a target language", _PAIRS
+    )
 
 
 def no_pair(source: str, target: str) -> RefusedError:
@@ -113,6 +116,7 @@ def no_pair(source: str, target: str) -> RefusedError:
         400,
         f"{name_of(target)} ({target}) is not available as a target language from "
         f"{name_of(source)} ({source})",
+        _PAIRS,
     )
 
 

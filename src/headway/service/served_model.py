@@ -82,7 +82,7 @@ class ServedModel:
                 assert self._process is not None
                 await asyncio.wait([self._process.ended], timeout=_SECONDS_BETWEEN_LOOKS)
             if self.is_ready and self.failure is None:
-                _log.info("%s has changed, and is loaded anew", self.path)
+                _log.warning("%s has changed, and is loaded anew", self.path)
             elif not self.is_ready:
                 if self.failure is None:
                     _log.warning("The process of %s has ended, and is started again", self.name)

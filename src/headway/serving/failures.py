@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal
 
 from fastapi import FastAPI, Request
@@ -107,10 +108,15 @@ def answer_of(error: RefusedError) -> Json:
     return Json(error_body(error), error.status)
 
 
-def answer_failures(app: FastAPI) -> None:
-    """Let the application answer all errors in this form."""
+def answer_failures(
+    app: FastAPI, fields: str = "docs/en/reference/serving.md lists all fields."
+) -> None:
+    """Let the application answer all errors in this form.
+
+    fields: the remedy for a field that is missing or does not exist.
+    """
     app.add_exception_handler(HeadwayError, _of_headway)
-    app.add_exception_handler(RequestValidationError, _of_validation)
+    app.add_exception_handler(RequestValidationError, partial(_of_validation, fields=fields))
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(Exception, _of_anything)
 
@@ -123,7 +129,7 @@ async def _of_headway(request: Request, error: Exception) -> Json:
     return Json(error_body(error), error.status if isinstance(error, RefusedError) else 400)
 
 
-async def _of_validation(request: Request, error: Exception) -> Json:
+async def _of_validation(request: Request, error: Exception, *, fields: str) -> Json:
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
     # The first part is the place of the value: body, query or path. If a value may have several
@@ -134,16 +140,9 @@ async def _of_validation(request: Request, error: Exception) -> Json:
     if first["type"] in _NO_JSON and (first["type"] == "json_invalid" or not field):
         return _no_json()
     if first["type"] == "missing":
-        return failure(
-            422,
-            f"{_quoted(field)} is missing.",
-            "docs/en/reference/serving.md lists all fields.",
-            code,
-        )
+        return failure(422, f"{_quoted(field)} is missing.", fields, code)
     if first["type"] == "extra_forbidden":
-        return failure(
-            422, f"There is no field '{field}'.", "docs/en/reference/serving.md lists all fields."
-        )
+        return failure(422, f"There is no field '{field}'.", fields)
     allowed = _ALLOWED.get(first["type"])
     if allowed is None:
         problem = f": {first['msg'][:1].lower()}{first['msg'][1:].rstrip('.')}."

@@ -73,16 +73,28 @@ def test_every_key_is_compared_in_constant_time(
     assert compared == [b"k-1", b"k-2"] * 2
 
 
-def test_a_changed_file_is_read_again_and_a_damaged_one_is_not(keys: Path) -> None:
+def test_a_changed_file_is_read_again_and_a_damaged_one_is_told(
+    keys: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     known = Keys(keys)
     keys.write_text("k-9 Cleo\n", encoding="utf-8")
     os.utime(keys, ns=(1, 1))
     assert (known.owner("k-1"), known.owner("k-9")) == (None, "Cleo")
     keys.write_text("no-name\n", encoding="utf-8")
     os.utime(keys, ns=(2, 2))
-    assert known.owner("k-9") == "Cleo"
+    assert known.owner("k-9") == known.owner("k-9") == "Cleo"
     keys.unlink()
-    assert known.owner("k-9") == "Cleo"
+    assert known.owner("k-9") == known.owner("k-9") == "Cleo"
+    assert len(caplog.messages) == 2  # once for each change
+    assert "line 1 has no name" in caplog.messages[0]
+    keys.write_text("k-1 Ada\n", encoding="utf-8")
+    assert known.owner("k-9") is None
+
+
+def test_a_comment_is_no_key(keys: Path) -> None:
+    keys.write_text("# of May\n#k-7 Ada\nk-8 Ben\n", encoding="utf-8")
+    known = Keys(keys)
+    assert [known.owner(key) for key in ("#", "#k-7", "k-8")] == [None, None, "Ben"]
 
 
 def test_a_line_without_a_name_is_said(tmp_path: Path) -> None:
