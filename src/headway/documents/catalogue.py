@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from polib import POEntry, POFile
 
 _TRANSLATION = re.compile(r'(\s*msgstr(?:\[(\d+)\])?\s*)"')
+_LINE = re.compile(r'\s*(?:#.*|(?:[a-z_]+\s*(?:\[\d+\]\s*)?)?"(?:[^"\\]|\\.)*"\s*)?')
 _CONTINUED = re.compile(r'\s*"')
 _CHARSET = re.compile(rb'^"Content-Type:[^"]*charset=([A-Za-z0-9_.:\-]+)', re.MULTILINE)
 _LINE_END = re.compile("\n+")
@@ -37,6 +38,9 @@ def parts_of_catalogue(text: str) -> Parts:
     """
     catalogue = _read(text)
     lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines, start=1):
+        if not _LINE.fullmatch(line.rstrip()):  # polib takes a text without an end for one
+            raise _refused(f"line {number} is no comment, and no text in quotation marks")
     entries = sorted(((entry.linenum or 1) - 1, number) for number, entry in enumerate(catalogue))
     ends = [*(first for first, _ in entries[1:]), len(lines)]
     parts: Parts = []

@@ -22,6 +22,7 @@ _FRONT_MATTER = re.compile(r"---[ \t]*\r?\n.*?^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)"
 _NO_PROSE = re.compile(r"\([^()\s]+\)=|:{3,}.*|\[![A-Za-z]+\]")
 _ROLE = re.compile(r"\{[\w:+\-]+\}\Z")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]+\]:?")
+_BOX = re.compile(r"\[[ xX]\][ \t]+(?=\S)")  # of a list of tasks
 _TAG = re.compile(r"<(?P<ends>/?)(?P<tag>[A-Za-z][\w\-]*)")
 _BEGINS_A_BLOCK = re.compile(r"\A(\d{0,9})((?<=\d)[.)](?=\s|\Z)|[-+](?=\s|\Z)|#|>|[-=]+\s*\Z)")
 _MARKS = re.compile(r"[\\`*]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|~(?=~)|&(?=[#\w]+;)|[\[\]]")
@@ -219,6 +220,8 @@ class _Items:
 
     def of(self, marks: Sequence[_Mark]) -> list[Item]:
         ends: list[tuple[int, int]] = []  # of links: of their texts, and of them
+        if box := _BOX.match(self.group.text):
+            self._add("point", 0, box.end())
         for mark in marks:
             while ends and ends[-1][0] <= mark.begin:
                 self._end_link(*ends.pop())

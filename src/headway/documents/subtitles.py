@@ -15,7 +15,7 @@ _TIME = r"(?:\d+:)?\d{1,2}:\d{1,2}[,.]\d{1,3}"
 _TIMES = re.compile(rf"\s*{_TIME}\s*-->\s*{_TIME}")
 _NUMBER = re.compile(r"\s*\d+\s*")
 _MARKUP = re.compile(r"<(?P<ends>/?)(?P<tag>[bisu]|font)\b[^<>]*>|\{\\[^{}]*\}", re.IGNORECASE)
-_DIALOGUE = re.compile(r"\s*[-–—‐]")
+_DIALOGUE = re.compile(r"\s*[-–—‐]+\s*(?=[^\s\d])")  # not -5
 
 
 def parts_of_subtitles(text: str) -> Parts:
@@ -72,7 +72,8 @@ def _groups(lines: Sequence[str], cues: Sequence[Sequence[int]]) -> Iterator[lis
             if group:
                 before = lines[group[-1]]
                 same_cue = number != cue[0]
-                if _DIALOGUE.match(line) or not (same_cue or _goes_on(before, line)):
+                is_dialogue = _DIALOGUE.match(_MARKUP.sub("", line))
+                if is_dialogue or not (same_cue or _goes_on(before, line)):
                     yield group
                     group = []
             group.append(number)
@@ -88,13 +89,19 @@ def _goes_on(before: str, line: str) -> bool:
 
 
 def _items_of_line(line: str) -> Iterator[Item]:
-    place = 0
-    for markup in _MARKUP.finditer(line):
-        if markup.start() > place:
-            yield text_item(line[place : markup.start()])
+    """Yield the text and the markup of a line; the dash of a dialogue is markup."""
+    place, is_first = 0, True
+    for markup in [*_MARKUP.finditer(line), None]:
+        text = line[place : markup.start() if markup else None]
+        if text and is_first and (dash := _DIALOGUE.match(text)):
+            yield Item("point", dash[0])
+            text = text[dash.end() :]
+        if text:
+            yield text_item(text)
+            is_first = False
+        if markup is None:
+            return
         tag = (markup["tag"] or "").lower()
         kind = "point" if not tag else "end" if markup["ends"] else "start"
         yield Item(kind, markup[0], tag=tag)
         place = markup.end()
-    if place < len(line):
-        yield text_item(line[place:])

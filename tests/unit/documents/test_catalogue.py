@@ -123,3 +123,10 @@ def test_any_catalogue_stays_readable_and_keeps_its_placeholders(
             assert name == "twice" or old == new
         if name == "same":
             assert entry.msgstr == entry.msgid
+
+
+@pytest.mark.parametrize("line", ['msgid "A dog', "msgid A dog", "A dog", '"A "dog"'])
+def test_a_line_that_is_no_line_of_a_catalogue_is_refused(line: str) -> None:
+    """polib reads a text without an end, and its last letter was lost."""
+    with pytest.raises(DataError, match="not a message catalogue"):
+        translated(f'{line}\nmsgstr ""\n', upper)

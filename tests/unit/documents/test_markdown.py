@@ -152,3 +152,10 @@ def test_too_few_words_leave_out_lines_and_emphasis() -> None:
 
     assert translated("one two\nthree *four*\nfive\n", lambda wish: Answer("a b")) == "a\n*b*\n"
     assert translated("**one** `x`\n", lambda wish: Answer("x")) == "`x`\n"
+
+
+def test_the_boxes_of_a_list_of_tasks_stay() -> None:
+    text = "- [ ] Wash the dog\n- [x] Feed *it*\n- [x](y) is a link\n"
+    expected = "- [ ] DOG THE WASH\n- [x] *IT* FEED\n"
+    assert translated(text, reverse).upper().startswith(expected.upper())
+    assert translated(text, same) == text

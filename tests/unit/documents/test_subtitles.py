@@ -49,12 +49,23 @@ def test_a_film_that_is_translated_into_itself_is_the_same() -> None:
 def test_sentences_go_over_lines_and_cues() -> None:
     finished, wishes = finish(steps_of_text(FILM, "srt", split), upper)
     assert [wish.text for wish in wishes] == [
-        "Hello, my old friend.", "How are you after all these years?", "- I am fine.", "- And you?",
+        "Hello, my old friend.", "How are you after all these years?", "I am fine.", "And you?",
     ]  # fmt: skip
     expected = re.sub("^[^0-9].*$", lambda line: line[0].upper(), FILM, flags=re.MULTILINE)
     assert finished.content == expected.replace("<I>", "<i>").replace("</I>", "</i>").replace(
         "{\\AN8}", "{\\an8}"
     )
+
+
+def test_the_dash_of_a_dialogue_is_no_text_and_a_minus_is() -> None:
+    cue = "1\n00:00:01,000 --> 00:00:02,000\n"
+    text = cue + "- Go.\n<i>-Where?</i>\n{\\an8}— A well <i>-known</i> place\n"
+    finished, wishes = finish(steps_of_text(text, "srt", split), same)
+    assert finished.content == text
+    words = ["Go.", "Where?", "A well -known place"]
+    assert [wish.text for wish in wishes][:3] == words
+    cold = finish(steps_of_text(f"{cue}-5 degrees\n", "srt", split), same)[1]
+    assert [wish.text for wish in cold] == ["-5 degrees"]
 
 
 TIMES = "00:00:01,000 --> 00:00:02,000"
