@@ -40,6 +40,8 @@ def check_options(chosen: Mapping[str, Any]) -> None:
             raise typer.BadParameter(f"{option} is for lines; leave it out, or leave out --format.")
     if chosen["nbest"] != 1:
         raise typer.BadParameter("--nbest is for lines; leave it out, or leave out --format.")
+    if chosen["document_format"] == "docx" and chosen["out"] is None and sys.stdout.isatty():
+        raise typer.BadParameter("A Word document cannot be shown here; name a file with --out.")
 
 
 def translate_document(

@@ -1,11 +1,14 @@
 """`headway translate --format`: a document comes back whole, or not at all."""
 
+import io
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import typer
 
+from headway.cli.documents import _OF_LINES, check_options
 from headway.data.output import OutputFile
 
 PAGE = '<p class="a">저는 <b>갑니다</b> .</p>\n<pre>너는 온다 !</pre>\n<p>{name}</p>\n'
@@ -65,6 +68,19 @@ def test_other_options_are_refused(
     status, _, err = run("translate", bundle_path, "--text", "a", *options)
     assert status == 2
     assert problem in " ".join(err.split())
+
+
+def test_a_word_document_is_not_written_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdout", Terminal())
+    chosen = dict.fromkeys(_OF_LINES, None) | {"nbest": 1, "document_format": "docx"}
+    check_options({**chosen, "out": "a.docx"})
+    check_options({**chosen, "out": None, "document_format": "html"})
+    with pytest.raises(typer.BadParameter, match="--out"):
+        check_options({**chosen, "out": None})
 
 
 def test_a_document_that_cannot_be_read_leaves_no_file(
