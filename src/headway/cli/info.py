@@ -60,6 +60,8 @@ def info(
         },
         "model": bundle.config.model_dump(),
         "decoding": bundle.decoding.model_dump(),
+        "shortlist": bundle.shortlist is not None,
+        "drafts": bundle.drafts is not None,
         "record": scores_in_percent(bundle.record),
     }
     if as_json:
@@ -137,6 +139,7 @@ def _show(values: dict[str, Any]) -> None:
     for name in ("steps", "epochs", "target_tokens", "seconds", "seed", "precision", "trained_on"):
         if name in record:
             rows.append((f"training: {name}", str(record[name])))
+    rows += [(part, "yes") for part in ("shortlist", "drafts") if values[part]]
     for learned in ("shortlist", "drafts"):
         for name, value in record.get(learned, {}).items():
             rows.append((f"{learned}: {name}", f"{value:,}"))

@@ -1,6 +1,7 @@
 """`headway shortlist` learns, writes and reports; `translate` and `evaluate` take what it wrote."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -57,6 +58,9 @@ def test_it_learns_writes_and_reports(run, model: Path, text: tuple[Path, Path])
     assert read_bundle(model).checksum == checksum
     _, out, _ = run("info", model)
     assert "shortlist: per_piece" in out
+    assert re.search("^shortlist  +yes$", out, re.MULTILINE)
+    assert json.loads(run("info", model, "--json")[1])["shortlist"] is True
+    assert "drafts" not in out
 
 
 def test_translate_and_evaluate_use_it_when_asked(
