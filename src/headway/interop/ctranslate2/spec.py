@@ -58,7 +58,7 @@ def check_expressible(bundle: Bundle) -> None:
     if config.decoder_past != "self_attention":
         raise ConfigError(
             f"CTranslate2 has no decoder_past '{config.decoder_past}'.",
-            "Export a model with decoder_past 'self_attention'.",
+            "Export a model with decoder_past 'self_attention', or use --to firefox.",
         )
     epsilons = {m.eps for m in bundle.model.modules() if isinstance(m, nn.LayerNorm)}
     if epsilons != {config.norm_epsilon}:
