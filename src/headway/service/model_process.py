@@ -156,6 +156,7 @@ class ModelProcess:
 
     async def _read(self) -> None:
         """Hand on the answers until the process ends; then fail what it did not answer."""
+        assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
             async for line in self.process.stdout:
@@ -166,6 +167,9 @@ class ModelProcess:
             _log.warning("The process that translates is ended", exc_info=error)
             self.kill()
         await self.process.wait()
+        self.process.stdin.close()
+        with suppress(ConnectionError):  # or asyncio would log that nothing has asked for it
+            await self.process.stdin.wait_closed()
         error = ProcessEndedError("The process that translates has ended.", "Ask again.")
         waiting = [*(job.done for job in self._jobs.values()), *self._measures.values()]
         for future in waiting:

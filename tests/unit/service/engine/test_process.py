@@ -1,5 +1,6 @@
 """The messages of the process that translates."""
 
+import gc
 import io
 import itertools
 import json
@@ -238,7 +239,10 @@ def test_a_killed_process_fails_what_it_has(bundle_path: Path) -> None:
 
     from headway.service.model_process import ModelProcess, ProcessEndedError
 
+    problems: list[Any] = []
+
     async def run() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, told: problems.append(told))
         process = await ModelProcess.start([str(bundle_path), "--device", "cpu"])
         waiting = [
             asyncio.create_task(process.translate(["나는 너를 본다. " * 300] * 30, {})),
@@ -251,6 +255,8 @@ def test_a_killed_process_fails_what_it_has(bundle_path: Path) -> None:
         assert not process.is_alive
 
     asyncio.run(run())
+    gc.collect()
+    assert problems == []  # which a server would have in its log
 
 
 def test_a_bundle_that_cannot_be_loaded_is_said(tmp_path: Path) -> None:
