@@ -117,7 +117,7 @@ def prefetch(code: Code, numbers: FlatArray, place: Value) -> None:
 def prefetch_all(code: Code, numbers: FlatArray, first: Value, last: Value) -> None:
     """Load every cache line from number `first` to before `last`, one at least.
 
-    They go to the second cache, because loads into the first take longer (benchmarks/log/100).
+    They go to the second cache, because loads into the first take longer (benchmarks/log/101).
     """
     step = _CACHE_LINE // (2 if numbers.kind.dtype == types.uint16 else 4)
     code.repeat(
