@@ -57,6 +57,7 @@ def decode_rows(
     source_lengths: Ints,
     caches: Caches,
     cache_addresses: Ints,
+    helper: int,
     weights: Weights,
     weight_addresses: Ints,
     calls: Ints,
@@ -72,12 +73,12 @@ def decode_rows(
 
     The sums are those of one call for each operation. One call saves the way into each call and
     back, which for a few rows takes longer than the sums. x: (R, d_model), embedded; the result
-    overwrites it. cache_addresses, (4, layers), and weight_addresses, (6, layers), say where those
-    of each layer are (`addresses_of`). calls: the addresses of `linear.product_with` for the
-    first four kinds of weights, of `linear.network_with`, of both kinds of attention (`recur` for
-    that to the past in an SSRU), and of `attention_step.attend_at`, (8,). gammas and betas: one
-    row for each sub-layer and, with pre-norm, one for the closing norm. recurrent: the first
-    sub-layer is an SSRU.
+    overwrites it. helper: of `two_cores.multiply`. cache_addresses, (4, layers), and
+    weight_addresses, (6, layers), say where those of each layer are (`addresses_of`). calls: the
+    addresses of `linear.product_with` for the first four kinds of weights, of
+    `linear.network_with`, of both kinds of attention (`recur` for that to the past in an SSRU), and
+    of `attention_step.attend_at`, (8,). gammas and betas: one row for each sub-layer and, with
+    pre-norm, one for the closing norm. recurrent: the first sub-layer is an SSRU.
     """
     past_keys, past_values, memory_keys, memory_values = caches
     w_qkv, w_o, w_q, w_memory, w_1, w_2 = weights
@@ -100,24 +101,24 @@ def decode_rows(
         norm = 1
     for layer in range(cache_addresses.shape[1]):
         at, weight_at = cache_addresses[:, layer], weight_addresses[:, layer]
-        call_at(calls[0], (x, array_at(w_qkv, weight_at[0]), False, qkv))
+        call_at(calls[0], (x, array_at(w_qkv, weight_at[0]), False, qkv, helper))
         keys, values = array_at(past_keys, at[0]), array_at(past_values, at[1])
         if recurrent:
             call_at(calls[5], (qkv, rows, lengths, owners, keys, y))
         else:
             attended = qkv, rows, lengths, owners, keys, values, calls[7], num_heads, heads
             call_at(calls[5], attended)
-            call_at(calls[1], (heads, array_at(w_o, weight_at[1]), False, y))
+            call_at(calls[1], (heads, array_at(w_o, weight_at[1]), False, y, helper))
         add_norm(base, y, gammas[norm], betas[norm], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
-        call_at(calls[2], (x, array_at(w_q, weight_at[2]), False, q))
+        call_at(calls[2], (x, array_at(w_q, weight_at[2]), False, q, helper))
         keys, values = array_at(memory_keys, at[2]), array_at(memory_values, at[3])
         call_at(calls[6], (q, slots, source_lengths, keys, values, calls[7], num_heads, heads))
-        call_at(calls[3], (heads, array_at(w_memory, weight_at[3]), False, y))
+        call_at(calls[3], (heads, array_at(w_memory, weight_at[3]), False, y, helper))
         add_norm(base, y, gammas[norm + 1], betas[norm + 1], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
         both = array_at(w_1, weight_at[4]), array_at(w_2, weight_at[5])
-        call_at(calls[4], (x, both[0], both[1], d_ff, y))
+        call_at(calls[4], (x, both[0], both[1], d_ff, y, helper))
         add_norm(base, y, gammas[norm + 2], betas[norm + 2], epsilon, total, x)
         base, total = (total, base) if pre else (base, total)
         norm += 3

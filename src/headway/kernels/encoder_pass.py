@@ -20,6 +20,7 @@ Weights = tuple[Bits, Bits, Bits, Bits, Bits]
 def encode_rows(
     ids: Ints,
     starts: Ints,
+    helper: int,
     table: Floats,
     scale: np.float32,
     positions: Floats,
@@ -38,10 +39,11 @@ def encode_rows(
 ) -> bool:
     """Encode concatenated sentences; return False if an id is not in the table.
 
-    Sentence b is ids starts[b] to starts[b + 1], (N,). table: (V, d_model). positions: as many as
-    the longest sentence has pieces, or more, (T, d_model). weight_addresses, (4, layers), say where
-    the weights of each layer are (`addresses_of`). calls: the addresses of `linear.product_with`
-    for w_qkv, w_o and the memory in their own types, of `linear.network_with`,
+    Sentence b is ids starts[b] to starts[b + 1], (N,). helper: of `two_cores.multiply`. table: (V,
+    d_model). positions: as many as the longest sentence has pieces, or more, (T, d_model).
+    weight_addresses, (4, layers), say where the weights of each layer are (`addresses_of`). calls:
+    the addresses of `linear.product_with` for w_qkv, w_o and the memory in their own types, of
+    `linear.network_with`,
     `attention_step.attend_to_source`, `decoder_step.add_norm` and `attention_step.attend_at`, (7,).
     So the bits are those of one call for each operation. d_keys and d_values: of all heads. gammas
     and betas: one row for each sub-layer and, with pre-norm, one for the closing norm. keys_values:
@@ -74,20 +76,20 @@ def encode_rows(
         call_at(calls[5], (x, y, gammas[0], betas[0], epsilon, base, x))
         norm = 1
     for layer in range(weight_addresses.shape[1]):
-        call_at(calls[0], (x, array_at(w_qkv, weight_addresses[0, layer]), False, qkv))
+        call_at(calls[0], (x, array_at(w_qkv, weight_addresses[0, layer]), False, qkv, helper))
         call_at(calls[4], (qkv, starts, keys, values, calls[6], num_heads, heads))
-        call_at(calls[1], (heads, array_at(w_o, weight_addresses[1, layer]), False, y))
+        call_at(calls[1], (heads, array_at(w_o, weight_addresses[1, layer]), False, y, helper))
         call_at(calls[5], (base, y, gammas[norm], betas[norm], epsilon, total, x))
         if pre:
             base, total = total, base
         first = array_at(w_1, weight_addresses[2, layer])
         second = array_at(w_2, weight_addresses[3, layer])
-        call_at(calls[3], (x, first, second, d_ff, y))
+        call_at(calls[3], (x, first, second, d_ff, y, helper))
         call_at(calls[5], (base, y, gammas[norm + 1], betas[norm + 1], epsilon, total, x))
         if pre:
             base, total = total, base
         norm += 2
-    call_at(calls[2], (x, w_memory, False, keys_values))
+    call_at(calls[2], (x, w_memory, False, keys_values, helper))
     return True
 
 

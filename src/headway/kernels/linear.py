@@ -9,18 +9,19 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from headway.kernels import LANES, packing
+from headway.kernels import LANES, packing, two_cores
 from headway.kernels.arrays import Floats, Words
 from headway.kernels.codegen.amx import aligned_words
 from headway.kernels.codegen.numba_compiler import compiled
 from headway.kernels.codegen.vectors import FLOATS, INTS, Code, FlatArray, Value, generated
 from headway.kernels.float_linear import fill_up, in_pairs, room_for_pairs
-from headway.kernels.linear_blocks import LARGEST_BYTE, multiply_blocks
+from headway.kernels.linear_blocks import LARGEST_BYTE
 from headway.kernels.quantized_linear import bytes_for
 from headway.kernels.recurrence_step import sigmoid
 
 _BYTES = ir.VectorType(ir.IntType(8), LANES)
 _NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)  # only bytes have them
+_ALONE = 0  # for `two_cores.multiply`
 _YES, _NO = np.True_, np.False_  # Numba would compile once more for each of True and False
 
 
@@ -96,7 +97,7 @@ def project(x: Floats, weight: Words, relu: bool, y: Floats) -> None:
     `in_pair_blocks` or `in_byte_blocks`, which include the biases. y: (R, out). Sums are in
     float32, those of bytes exact.
     """
-    product_with(weight)(x, weight, relu, y)
+    product_with(weight)(x, weight, relu, y, _ALONE)
 
 
 def feed_forward(
@@ -107,7 +108,7 @@ def feed_forward(
     In bfloat16, the first half writes its result in the layout of the second half's input.
     activation: silu has h / (1 + e^-h) in place of max(0, h).
     """
-    network_with(w_1, w_2, activation)(x, w_1, w_2, d_ff, y)
+    network_with(w_1, w_2, activation)(x, w_1, w_2, d_ff, y, _ALONE)
 
 
 def product_with(weight: Words) -> Any:
@@ -125,21 +126,21 @@ def network_with(w_1: Words, w_2: Words, activation: str = "relu") -> Any:
     return feed_pairs_forward if pairs else feed_floats_forward
 
 
-def _project_floats(x: Any, weight: Any, relu: Any, y: Any) -> None:
-    multiply_blocks(x, weight, _NO_STEPS, _NO_ZEROS, relu, y)
+def _project_floats(x: Any, weight: Any, relu: Any, y: Any, helper: Any) -> None:
+    two_cores.multiply(x, weight, _NO_STEPS, _NO_ZEROS, relu, y, helper)
 
 
-def _project_pairs(x: Any, weight: Any, relu: Any, y: Any) -> None:
-    packing.multiply(in_pairs(x), weight, _NO_STEPS, _NO_ZEROS, relu, y)
+def _project_pairs(x: Any, weight: Any, relu: Any, y: Any, helper: Any) -> None:
+    packing.multiply(in_pairs(x), weight, _NO_STEPS, _NO_ZEROS, relu, y, helper)
 
 
-def _project_bytes(x: Any, weight: Any, relu: Any, y: Any) -> None:
+def _project_bytes(x: Any, weight: Any, relu: Any, y: Any, helper: Any) -> None:
     rows = x.shape[0]
     width = bytes_for(x.shape[1])
     whole = aligned_words(packing.rows_for(rows) * width // 4).view(np.uint8).reshape(-1, width)
     row_steps, zeros = np.empty(rows, np.float32), np.empty(rows, np.int32)
     quantize_ranges(x, whole, row_steps, zeros)
-    packing.multiply(whole.view(np.int32), weight, row_steps, zeros, relu, y)
+    packing.multiply(whole.view(np.int32), weight, row_steps, zeros, relu, y, helper)
 
 
 project_floats, project_pairs = compiled(_project_floats), compiled(_project_pairs)
@@ -147,42 +148,46 @@ project_bytes = compiled(_project_bytes)
 
 
 # Numba wants the same annotations in an overload and in its implementations.
-def _project(x: Any, weight: Any, relu: Any, y: Any) -> None:
+def _project(x: Any, weight: Any, relu: Any, y: Any, helper: Any) -> None:
     raise NotImplementedError
 
 
 @overload(_project)
-def _choose_product(x: Any, weight: Any, relu: Any, y: Any) -> Callable[..., None]:
+def _choose_product(x: Any, weight: Any, relu: Any, y: Any, helper: Any) -> Callable[..., None]:
     if isinstance(weight.dtype, types.Float):
         return _project_floats
     return _project_pairs if weight.dtype == types.uint32 else _project_bytes
 
 
 @compiled
-def feed_floats_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats) -> None:
+def feed_floats_forward(
+    x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats, helper: int
+) -> None:
     """Compute equation 2 by way of float32, with weights of any kinds."""
     hidden = np.empty((x.shape[0], d_ff), np.float32)
-    _project(x, w_1, _YES, hidden)
-    _project(hidden, w_2, _NO, y)
+    _project(x, w_1, _YES, hidden, helper)
+    _project(hidden, w_2, _NO, y, helper)
 
 
 @compiled
-def feed_silu_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats) -> None:
+def feed_silu_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats, helper: int) -> None:
     """Compute equation 2 with SiLU by way of float32, with weights of any kinds."""
     hidden = np.empty((x.shape[0], d_ff), np.float32)
-    _project(x, w_1, _NO, hidden)
+    _project(x, w_1, _NO, hidden, helper)
     for i in range(hidden.shape[0]):  # row by row: the bits do not depend on the number of rows
         numbers = hidden[i]
         for c in range(d_ff):
             numbers[c] *= sigmoid(numbers[c])
-    _project(hidden, w_2, _NO, y)
+    _project(hidden, w_2, _NO, y, helper)
 
 
 @compiled
-def feed_pairs_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats) -> None:
+def feed_pairs_forward(
+    x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats, helper: int
+) -> None:
     """Compute equation 2 with weights in bfloat16."""
     rows = x.shape[0]
     hidden = room_for_pairs(rows, d_ff)
-    packing.multiply(in_pairs(x), w_1, _NO_STEPS, _NO_ZEROS, _YES, hidden[:rows])
+    packing.multiply(in_pairs(x), w_1, _NO_STEPS, _NO_ZEROS, _YES, hidden[:rows], helper)
     fill_up(hidden, rows, d_ff)  # infinity times a weight of 0 would be NaN
-    packing.multiply(hidden, w_2, _NO_STEPS, _NO_ZEROS, _NO, y)
+    packing.multiply(hidden, w_2, _NO_STEPS, _NO_ZEROS, _NO, y, helper)

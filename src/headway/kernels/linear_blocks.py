@@ -76,9 +76,16 @@ def in_blocks(words: NDArray[Any], *first_lines: NDArray[Any], size: int = OUTPU
 
 @compiled
 def multiply_blocks(
-    x: Words, weight: Words, row_steps: Floats, zeros: NDArray[np.int32], relu: bool, y: Words
+    x: Words,
+    weight: Words,
+    row_steps: Floats,
+    zeros: NDArray[np.int32],
+    relu: bool,
+    y: Words,
+    first_block: int,
+    last_block: int,
 ) -> None:
-    """Compute y = x weight + bias; then max(0, y) if asked.
+    """Compute y = x weight + bias; then max(0, y) if asked; the outputs of first to last - 1.
 
     weight: `in_blocks`. x: (R, W), of the same kind. row_steps, zeros: (R,), of bytes only. y: (R,
     out), float32, or uint32 for pairs of bfloat16 in the layout of x. The type of the words decides
@@ -97,8 +104,8 @@ def multiply_blocks(
     blocks = weight.shape[0]
     together = max(_TOGETHER // (4 * size), 1)
     groups = max(-(-count // _ROWS), 1)
-    for begin in range(0, blocks, together):
-        end = min(begin + together, blocks)
+    for begin in range(first_block, last_block, together):
+        end = min(begin + together, last_block)
         # The next blocks come into the second cache meanwhile, a part with each group of rows. All
         # of them at once, with the only group, would delay it.
         following, last_word = end * size, min(end + together, blocks) * size

@@ -9,14 +9,23 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from headway.kernels import linear_amx, linear_blocks
+from headway.kernels import linear_amx, linear_blocks, two_cores
 from headway.kernels.codegen.amx import DEEP
-from headway.kernels.codegen.numba_compiler import compiled, has_amx
+from headway.kernels.codegen.numba_compiler import compiled, has_amx, inlined
 
 _OUTPUTS, _ROWS, _WORDS = (
     (linear_amx.OUTPUTS, DEEP, DEEP) if has_amx() else (linear_blocks.OUTPUTS, 1, 1)
 )
-multiply = linear_amx.multiply_blocks if has_amx() else linear_blocks.multiply_blocks
+
+
+@inlined
+def _multiply_by_tiles(
+    x: Any, weight: Any, row_steps: Any, zeros: Any, relu: bool, y: Any, helper: int
+) -> None:
+    linear_amx.multiply_blocks(x, weight, row_steps, zeros, relu, y)  # one thread alone
+
+
+multiply = _multiply_by_tiles if has_amx() else two_cores.multiply
 """Multiplies rows, in memory for `rows_for`, with weights of `in_blocks`."""
 
 

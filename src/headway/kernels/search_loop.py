@@ -139,6 +139,7 @@ def search_until_end(
     finished: Finished,
     settings: Settings,
     guessing: Counts,
+    helper: int,
 ) -> int:
     """Take steps until at least one sentence ends, or another thread interrupts; return the reason.
 
@@ -230,14 +231,14 @@ def search_until_end(
             decode_at,
             (
                 x[:count], rows[:count], slots[:count], past_lengths, owners, source_lengths,
-                first_caches, cache_addresses, *decoder,
+                first_caches, cache_addresses, helper, *decoder,
             ),
         )  # fmt: skip
         simple = min_length == 0 and no_repeat_ngram == 0
         for begin in range(0, count, together):
             stop = min(begin + together, count)
             embedded, logits_now = x[begin:stop], logits[: stop - begin]
-            call_at(project_at, (embedded, output, False, logits_now))
+            call_at(project_at, (embedded, output, False, logits_now, helper))
             if sharpen_at:
                 call_at(sharpen_at, (embedded, exact, exact_bias, margin, most, logits_now))
             for i in range(begin, stop):

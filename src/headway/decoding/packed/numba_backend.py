@@ -50,6 +50,7 @@ from headway.kernels import (
     encoder_pass,
     linear,
     recurrence_step,
+    two_cores,
 )
 from headway.kernels.codegen.addresses import addresses_of
 from headway.kernels.codegen.calls import Form, form
@@ -188,6 +189,7 @@ class FusedDecoder:
         self.weight_addresses = np.stack(
             [addresses_of([product.weight for product in role]) for role in products]
         )
+        self.all_weights = _weights_of(products)
         self.d_ff = products[-2][0].num_outputs
         self.activation = _activation(decoder)
         self.gammas = np.stack([norm.gamma for norm in decoder.norms])
@@ -210,7 +212,7 @@ class FusedDecoder:
         state: PackedState = step.state
         decoder_step.decode_rows(
             x, step.rows, step.slots, state.lengths, state.owners, state.source_lengths,
-            *caches_of(state), *self.arguments,
+            *caches_of(state), 0, *self.arguments,
         )  # fmt: skip
         return x
 
@@ -239,7 +241,7 @@ class FusedDecoder:
             past = form(attention_step.attend_to_past, *kept)
         memory = rows, ints, ints, cache, cache, 0, self.num_heads, rows
         return [
-            *(form(linear.product_with(weight), rows, weight, False, rows) for weight in single),
+            *(form(linear.product_with(weight), rows, weight, False, rows, 0) for weight in single),
             form(
                 linear.network_with(first, second, self.activation),
                 rows,
@@ -247,6 +249,7 @@ class FusedDecoder:
                 second,
                 self.d_ff,
                 rows,
+                0,
             ),
             past,
             form(attention_step.attend_to_memory, *memory),
@@ -282,6 +285,7 @@ class FusedEncoder:
         self.weight_addresses = np.stack(
             [addresses_of([product.weight for product in role]) for role in products]
         )
+        self.divided = two_cores.Products(_weights_of([*products, [memory]]))
         self.d_ff = products[-2][0].num_outputs
         self.activation = _activation(encoder)
         self.gammas = np.stack([norm.gamma for norm in encoder.norms])
@@ -300,20 +304,21 @@ class FusedEncoder:
         """Compute the keys and values of all decoder layers, (N,) -> (N, width)."""
         longest = int((starts[1:] - starts[:-1]).max())
         keys_values = np.empty((len(ids), self.memory.num_outputs), np.float32)
-        known = encoder_pass.encode_rows(
-            *self._arguments(ids, starts, longest, self._calls, keys_values)
-        )
+        with two_cores.second_core(self.divided, torch.get_num_threads()) as helper:
+            known = encoder_pass.encode_rows(
+                *self._arguments(ids, starts, helper, longest, self._calls, keys_values)
+            )
         if not known:
             raise self.embedding.unknown(ids)
         return keys_values
 
     def _arguments(
-        self, ids: Ints, starts: Ints, longest: int, calls: Ints, keys_values: Floats
+        self, ids: Ints, starts: Ints, helper: int, longest: int, calls: Ints, keys_values: Floats
     ) -> tuple[Any, ...]:
         """Return the arguments of `encode_rows` for sentences of at most `longest` pieces."""
         heads = self.heads
         return (
-            ids, starts, self.embedding.table, np.float32(self.embedding.scale),
+            ids, starts, helper, self.embedding.table, np.float32(self.embedding.scale),
             self.embedding.positions_to(longest), self.weights, self.weight_addresses, calls,
             heads.num_heads, heads.num_heads * heads.d_k, heads.num_heads * heads.d_v, self.d_ff,
             self.gammas, self.betas, self.epsilon, self.pre, keys_values,
@@ -322,7 +327,7 @@ class FusedEncoder:
     def kernels(self) -> list[Form]:
         """Return the kernels that encoding calls, from Python and by address."""
         ints, rows = np.empty(1, np.int64), np.empty((1, 1), np.float32)
-        arguments = self._arguments(ints, ints, 1, ints, rows)
+        arguments = self._arguments(ints, ints, 0, 1, ints, rows)
         return [form(encoder_pass.encode_rows, *arguments), *self.callees()]
 
     @cached_property
@@ -336,10 +341,12 @@ class FusedEncoder:
         rows, starts, vector = np.empty((1, 1), np.float32), np.empty(1, np.int64), self.gammas[0]
         return [
             *(
-                form(linear.product_with(weight), rows, weight, False, rows)
+                form(linear.product_with(weight), rows, weight, False, rows, 0)
                 for weight in (w_qkv, w_o, memory)
             ),
-            form(linear.network_with(w_1, w_2, self.activation), rows, w_1, w_2, self.d_ff, rows),
+            form(
+                linear.network_with(w_1, w_2, self.activation), rows, w_1, w_2, self.d_ff, rows, 0
+            ),
             form(attention_step.attend_to_source, rows, starts, rows, rows, 0, 1, rows),
             form(decoder_step.add_norm, rows, rows, vector, vector, self.epsilon, rows, rows),
             _attention(self.heads, np.float32),
@@ -368,6 +375,11 @@ def _whole_stack(stack: Stack, products: list[list[Any]]) -> dispatch.Choice:
         one_epsilon=len({float(norm.epsilon) for norm in stack.norms}) == 1,
         one_kind=all(len({type(product) for product in role}) == 1 for role in products),
     )
+
+
+def _weights_of(products: list[list[Any]]) -> list[NDArray[Any]]:
+    """Return the weights of products by role."""
+    return [product.weight for role in products for product in role]
 
 
 def _activation(stack: Stack) -> str:

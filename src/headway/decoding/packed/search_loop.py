@@ -5,6 +5,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from headway.data.draft_counts import DraftCounts
@@ -24,7 +25,7 @@ from headway.decoding.packed.numba_backend import (
 from headway.decoding.packed.state import PackedState
 from headway.decoding.packed.torch_backend import SHARP_PIECES
 from headway.decoding.request import Request
-from headway.kernels import linear, top_k
+from headway.kernels import linear, top_k, two_cores
 from headway.kernels import search_loop as kernel
 from headway.kernels.attention_step import keep_memory
 from headway.kernels.codegen.calls import Form, form
@@ -68,6 +69,7 @@ class CompiledLoop:
         self.calls: kernel.Calls | None = None
         self.encoder = encoder
         self.is_compiled = False
+        self.products = two_cores.Products([*decoder.all_weights, self.weight])
         self._idle: dict[_Kind, CompiledBatch] = {}
 
     def batch(
@@ -107,9 +109,10 @@ class CompiledLoop:
         self.calls = self.calls or kernel.Calls(
             *(callee.address if callee else 0 for callee in self._callees(model, caches))
         )
-        return kernel.search_until_end(
-            model, self.calls, caches, sentences, finished, settings, self.counts
-        )
+        with two_cores.second_core(self.products, torch.get_num_threads()) as helper:
+            return kernel.search_until_end(
+                model, self.calls, caches, sentences, finished, settings, self.counts, helper
+            )
 
     def kernels(self, batch: "CompiledBatch") -> list[Form]:
         """Return the kernels for a batch, first those of modules that take long to compile."""
@@ -118,7 +121,8 @@ class CompiledLoop:
         caches, calls = _caches(batch.state), kernel.Calls(0, 0, 0, 0, 0)
         tuples = model, calls, caches, batch.sentences, batch.finished, batch.settings, self.counts
         forms = [
-            form(kernel.search_until_end, *tuples),
+            form(kernel.search_until_end, *tuples, 0),
+            *self.products.kernels(),
             *self.decoder.callees(),
             *filter(None, self._callees(model, caches)),
             *(self.encoder.kernels() if self.encoder else ()),
@@ -139,9 +143,9 @@ class CompiledLoop:
         return [
             form(
                 decode_rows, numbers, rows, rows, caches.lengths, caches.owners,
-                caches.source_lengths, caches.first, caches.addresses, *model.decoder,
+                caches.source_lengths, caches.first, caches.addresses, 0, *model.decoder,
             ),
-            form(product_with(self.weight), numbers, self.weight, False, numbers),
+            form(product_with(self.weight), numbers, self.weight, False, numbers, 0),
             form(sharpen, numbers, *sharp, numbers) if model.most else None,
             form(best_pieces, numbers, rows, numbers, rows[:, None], numbers[0]),
             form(guess_pieces, *self.counts, ids, ids, 0, 0, 0, 0, numbers, rows)

@@ -49,3 +49,21 @@ def _array_at(context: Any, like: Any, address: Any) -> Any:
 
 array_at: Any = _array_at
 """array_at(like, address): an array of the type and shape of `like` that begins at this address."""
+
+
+@intrinsic
+def _copy_to(context: Any, array: Any, address: Any) -> Any:
+    if not isinstance(array, types.Array) or array.layout != "C":
+        raise TypeError("copy_to takes a contiguous array.")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        source = context.make_array(signature.args[0])(context, builder, arguments[0])
+        target = builder.inttoptr(arguments[1], source.data.type)
+        cgutils.raw_memcpy(builder, target, source.data, source.nitems, source.itemsize)
+        return context.get_dummy_value()
+
+    return types.none(array, types.int64), generate
+
+
+copy_to: Any = _copy_to
+"""copy_to(array, address): copy a contiguous array's numbers there."""

@@ -580,7 +580,7 @@ def test_the_largest_bytes_at_weights_of_one_sign_are_summed_exactly(weight: Flo
 
     row_steps, zeros = np.ones(count, np.float32), np.zeros(count, np.int32)
     blocks = loops.in_byte_blocks(whole, ones, nothing)
-    words.multiply(lines.view(np.int32), blocks, row_steps, zeros, False, y)
+    words.multiply(lines.view(np.int32), blocks, row_steps, zeros, False, y, 0)
 
     assert (y == x.astype(np.int64) @ whole.T.astype(np.int64)).all()
 
