@@ -7,10 +7,10 @@ where both threads claim blocks of the current product: the first thread from th
 the helper from the last one.
 
 The first thread does not depend on the helper, which gets a copy of the rows, and writes to memory
-of its own. If it has claimed blocks and does not get done, because another program took its core,
-the first thread multiplies them itself, and some of the next sentences have no helper. The helper
-has the lowest priority, so that it takes a core from no other thread. It has no part in Python, so
-no other thread waits while it holds the interpreter's lock and has no core.
+of its own. If it has claimed blocks and does not finish in time, because another program took its
+core, the first thread multiplies them itself, and some of the next sentences have no helper. The
+helper has the lowest priority, so that it hardly takes a core from another thread. It has no part
+in Python, so no other thread waits while it holds the interpreter's lock and has no core.
 
 Each block is multiplied by the same machine code in either thread: results are equal in all bits.
 """
@@ -42,7 +42,7 @@ from headway.kernels.codegen.vectors import (
 )
 from headway.kernels.linear_blocks import OUTPUTS, multiply_blocks
 from headway.runtime.native_thread import AVAILABLE, NativeThread
-from headway.runtime.processor import num_cores
+from headway.runtime.processor import num_cores, quota
 
 # The helper's memory, in words of 64 bits; its semaphore comes first. Words that one thread writes
 # while the other one looks at them have a cache line of their own, of eight words.
@@ -50,13 +50,15 @@ _LEFT = 8
 """The number of the product, and the first and the last + 1 of its blocks that are not claimed."""
 _DONE, _FAILED, _SLEEPS = 16, 17, 18
 """Blocks that the helper has done; 1 if it lacked memory; 1 if it sleeps."""
-_LATE, _STOP, _TASK, _DIVIDE = 24, 25, 26, 27
-"""1 if the helper was late; 1 to send it to sleep; the product; the address of `divide`."""
-_ARGUMENTS, _STEPS, _ZEROS, _X, _Y, _END = 32, 128, 1024, 2048, 2**17, 2**19
+_LATE, _STOP, _DIVIDE = 24, 25, 26
+"""1 if the helper was late; 1 to send it to sleep; the address of `divide`."""
+_MULTIPLY = 27
+"""The addresses of `multiply_blocks` for _KINDS; 0 for a kind that is not divided."""
+_TASK = 32
+"""The address of the code that multiplies blocks of the product."""
+_ARGUMENTS, _STEPS, _ZEROS, _X, _Y, _END = 33, 128, 1024, 2048, 2**17, 2**19
 """Where the arguments of the product begin, then its arrays, and the end of all."""
 _MOST_ROWS = _ZEROS - _STEPS
-_MULTIPLY = 28
-"""The addresses of `multiply_blocks` for _KINDS; 0 for a kind that is not divided."""
 _BITS = 16  # of a number of blocks in _LEFT
 _MASK = 2**_BITS - 1
 
@@ -75,8 +77,10 @@ _IDLE = 5_000_000
 _PATIENCE, _PATIENCE_A_ROW = 800_000, 50_000
 """Looks at _DONE, about 0.3 milliseconds, after which the helper is late. On a virtual machine, a
 thread has no core for 0.03 milliseconds some dozen times a second."""
+_LOOKS_BEFORE = 200
+"""Looks at _SLEEPS, some dozen microseconds, before a search gets no help."""
 _MOST_SKIPPED = 128
-"""Times without a helper after it was late several times."""
+"""Most searches in a row without a helper, after it was late again and again."""
 
 
 @inlined
@@ -210,7 +214,8 @@ class Products:
         types = {str(weight.dtype) for weight in self.weights}
         self.kinds = [kind for kind in _KINDS if kind[0] in types]
         size = sum(weight.nbytes for weight in self.weights)
-        self.are_worth_help = size >= _WORTH_HELP and AVAILABLE and not has_amx()
+        possible = AVAILABLE and not has_amx() and quota() >= 2
+        self.are_worth_help = size >= _WORTH_HELP and possible
 
     def kernels(self) -> list[Form]:
         """Return the kernels that help needs."""
@@ -243,15 +248,19 @@ class _Helper:
         self.products: Products | None = None
         self.last_skipped = self.to_skip = 0
         self.divide = _form_of_divide().address
-        self.thread = NativeThread(code_of_helper(), self.words.ctypes.data)
+        self.address = self.words.ctypes.data
+        self.thread = NativeThread(code_of_helper(), self.address, self)
 
     def wake(self, products: Products) -> bool:
         """Let the thread help with these products; return False if it is not to."""
         if self.to_skip:
             self.to_skip -= 1
             return False
-        if not self.words[_SLEEPS]:  # it has had no core since it was late
-            return False
+        looks = 0
+        while not self.words[_SLEEPS]:  # it has had no core since the last product
+            looks += 1
+            if looks == _LOOKS_BEFORE:
+                return False
         self.products = products
         self.words[_LEFT:_ARGUMENTS] = 0
         self.words[_DIVIDE] = self.divide
@@ -294,7 +303,7 @@ def second_core(products: Products, threads: int) -> Iterator[int]:
 
     threads: those that the caller may use. No thread helps if that is one, if the weights are
     small, if another thread has help, if the processor has tiles, whose products are not divided,
-    or on other systems than Linux.
+    if a container leaves less than the time of two cores, or on other systems than Linux.
     """
     may = products.are_worth_help and min(threads, num_cores()) > 1
     if not may or not _turn.acquire(blocking=False):
@@ -304,7 +313,10 @@ def second_core(products: Products, threads: int) -> Iterator[int]:
         helper = _helper(os.getpid())
         if helper is not None and helper.wake(products):
             try:
-                yield helper.words.ctypes.data
+                yield helper.address
+            except BaseException:
+                helper.words[_LATE] = 1  # it may still multiply
+                raise
             finally:
                 helper.send_to_sleep()
         else:

@@ -1,12 +1,16 @@
 """The processor: its name, the cores that this process may use, its tiles."""
 
+import contextlib
 import ctypes
+import functools
+import math
 import os
 import platform
 import sys
 from pathlib import Path
 
 _CPU_INFO = Path("/proc/cpuinfo")
+_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _ARCH_PRCTL, _REQUEST, _TILE_DATA = 158, 0x1023, 18  # of Linux on x86-64
 
 
@@ -24,6 +28,15 @@ def num_cores() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+@functools.cache
+def quota() -> float:
+    """Return the cores whose time a container leaves to this process; infinity without a limit."""
+    with contextlib.suppress(OSError, ValueError):
+        most, period = _QUOTA.read_text("utf-8").split()
+        return int(most) / int(period)  # "max" is no number
+    return math.inf
 
 
 def request_tiles() -> bool:

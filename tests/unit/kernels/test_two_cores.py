@@ -2,9 +2,12 @@
 
 import ctypes
 import os
+import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -101,6 +104,7 @@ def test_results_are_equal_with_a_helper(kind: str, rows: int, words: np.ndarray
     words[two_cores._STOP] = 1
     thread.join()
 
+    assert helped or words[two_cores._LATE]
     assert words[two_cores._SLEEPS]
 
 
@@ -154,7 +158,7 @@ def do_late(helper, block):
     return do_part(code, arguments, block, block + 1)
 
 
-def test_a_late_helper_changes_nothing_when_it_gets_done(words: np.ndarray) -> None:
+def test_a_late_helper_changes_nothing_when_it_finishes(words: np.ndarray) -> None:
     product = Product("int8", 3)
     block, y = claimed(product, words, done=0, failed=0)
     product.x[:] = np.nan  # memory that another product uses by now
@@ -176,13 +180,37 @@ def test_blocks_of_a_helper_without_memory_are_multiplied_again(words: np.ndarra
     assert np.array_equal(y, product.expected)
 
 
-def test_small_or_long_products_are_not_divided(words: np.ndarray) -> None:
+@numba.njit
+def is_worth_dividing(weight, x, y):
+    return two_cores._is_worth_dividing(weight, x, y)
+
+
+SHAPES = (64, 40, two_cores.OUTPUTS), (4, 100), (4, 64)
+
+
+@pytest.mark.parametrize(
+    ("place", "fits", "does_not"),
+    [
+        (0, (8, 64, 64), (8, 63, 64)),
+        (0, (two_cores._MASK, 1, 64), (two_cores._MASK + 1, 1, 64)),
+        (1, (two_cores._MOST_ROWS, 2), (two_cores._MOST_ROWS + 1, 2)),
+        (1, (2, two_cores._Y - two_cores._X), (2, two_cores._Y - two_cores._X + 1)),
+        (2, (2, two_cores._END - two_cores._Y), (2, two_cores._END - two_cores._Y + 1)),
+    ],
+)
+def test_products_are_divided_if_they_are_large_and_fit(
+    place: int, fits: tuple[int, ...], does_not: tuple[int, ...]
+) -> None:
+    for shape, expected in ((fits, True), (does_not, False)):
+        shapes = [shape if place == i else usual for i, usual in enumerate(SHAPES)]
+        assert is_worth_dividing(*shapes) is expected
+
+
+def test_small_products_are_not_divided(words: np.ndarray) -> None:
     small = np.ones((2, 8), np.float32)
     weight = in_float_blocks(np.ones((100, 8), np.float32), np.zeros(100, np.float32))
     y = np.zeros((2, 100), np.float32)
     product_with(weight)(small, weight, False, y, words.ctypes.data)
-    many = Product("int8", two_cores._MOST_ROWS + 1)
-    assert np.array_equal(many.multiplied(words.ctypes.data), many.expected)
 
     assert (y == 8).all()
     assert not words[two_cores._LEFT]
@@ -247,16 +275,64 @@ def test_weights_are_kept_alive_only_while_they_may_be_read() -> None:
     with two_cores.second_core(LARGE, 2):
         assert helper.products is LARGE
     assert helper.products is None
+    wait_for_sleep()
+    with pytest.raises(MemoryError), two_cores.second_core(LARGE, 2):
+        raise MemoryError
+    assert helper.products is LARGE, "it may still multiply"
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+
+
+PROGRAM = """
+import os
+import numpy as np
+from headway.kernels import two_cores
+two_cores.num_cores = lambda: 2
+products = two_cores.Products([np.zeros(two_cores._WORTH_HELP // 4, np.float32)])
+def helped():
+    with two_cores.second_core(products, 2) as helper:
+        return helper != 0
+assert helped()
+"""  # the first time, it sleeps
+
+
+def test_a_forked_process_starts_a_helper_of_its_own() -> None:
+    child = "if child == 0: os._exit(0 if helped() else 1)"
+    wait = "raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
+    ended = run_python(PROGRAM + "child = os.fork()\n" + f"{child}\n{wait}")
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_process_ends_well_while_its_helper_is_awake() -> None:
+    awake = (
+        PROGRAM
+        + """
+helper = two_cores._helper(os.getpid())
+while not helper.words[two_cores._SLEEPS]:
+    pass
+assert helper.wake(products)
+"""
+    )
+    for _ in range(3):
+        ended = run_python(awake)
+        assert (ended.returncode, ended.stderr) == (0, "")
 
 
 @pytest.mark.usefixtures("two_threads")
-def test_a_forked_process_starts_a_helper_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = two_cores._helper(os.getpid())
-    monkeypatch.setattr("os.getpid", lambda: -1)  # forked children have other numbers
-    _kept.append(two_cores._helper(-1))
-    assert two_cores._helper(-1) is not before
+def test_signals_are_for_other_threads() -> None:
     wait_for_sleep()
-    assert helped()
+    lowest = [
+        task
+        for task in Path("/proc/self/task").iterdir()
+        if os.getpriority(os.PRIO_PROCESS, int(task.name)) == 19
+    ]
+    for task in lowest:
+        status = (task / "status").read_text("utf-8")
+        blocked = int(status.partition("SigBlk:")[2].split()[0], 16)
+        assert blocked >> (signal.SIGINT - 1) & 1
+    assert lowest or os.getpriority(os.PRIO_PROCESS, 0) == 19
 
 
 @pytest.mark.usefixtures("two_threads")

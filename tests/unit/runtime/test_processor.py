@@ -1,6 +1,8 @@
 """The system decides which cores and which registers a process may use."""
 
+import math
 import os
+from pathlib import Path
 
 import pytest
 
@@ -40,3 +42,16 @@ def test_cores_are_those_of_this_process_where_the_system_says_so(
     assert processor.num_cores() == 3
     monkeypatch.setattr(processor.sys, "platform", "win32")
     assert processor.num_cores() == 8
+
+
+@pytest.mark.parametrize(
+    ("content", "cores"), [("max 100000\n", math.inf), ("150000 100000\n", 1.5), (None, math.inf)]
+)
+def test_the_quota_of_a_container_is_in_cores(
+    content: str | None, cores: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit = tmp_path / "cpu.max"
+    if content is not None:
+        limit.write_text(content)
+    monkeypatch.setattr(processor, "_QUOTA", limit)
+    assert processor.quota.__wrapped__() == cores

@@ -328,7 +328,8 @@ class FusedEncoder:
         """Return the kernels that encoding calls, from Python and by address."""
         ints, rows = np.empty(1, np.int64), np.empty((1, 1), np.float32)
         arguments = self._arguments(ints, ints, 0, 1, ints, rows)
-        return [form(encoder_pass.encode_rows, *arguments), *self.callees()]
+        call = form(encoder_pass.encode_rows, *arguments)
+        return [call, *self.callees(), *self.divided.kernels()]
 
     @cached_property
     def _calls(self) -> Ints:
