@@ -89,9 +89,11 @@ def test_what_the_page_says_of_numbers_is_so() -> None:
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert f"at most {FINE_TUNING['max_steps']:,} steps" in text
     assert f"a rate of at most {FINE_TUNING['learning_rate']}" in text
+    assert f"after {FINE_TUNING['warmup_steps']} steps of warm-up" in text
     assert f"After {measured} steps" in text
     korean = PAGE.parents[2] / "ko" / "howto" / PAGE.name
     text = " ".join(korean.read_text(encoding="utf-8").split())
-    assert f"학습률 {FINE_TUNING['learning_rate']} 이하로" in text
+    warm_up = f"처음 {FINE_TUNING['warmup_steps']}스텝 동안 {FINE_TUNING['learning_rate']}까지"
+    assert f"학습률은 {warm_up} 올립니다" in text
     assert f"최대 {FINE_TUNING['max_steps']:,}스텝" in text
     assert f"{measured}스텝이 지나면" in text
