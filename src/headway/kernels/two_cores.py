@@ -41,15 +41,15 @@ from headway.kernels.codegen.vectors import (
     numbers_of_a_word,
 )
 from headway.kernels.linear_blocks import OUTPUTS, multiply_blocks
-from headway.runtime.native_thread import AVAILABLE, NativeThread
+from headway.runtime import native_thread
 from headway.runtime.processor import num_cores, quota
 
 # The helper's memory, in words of 64 bits; its semaphore comes first. Words that one thread writes
 # while the other one looks at them have a cache line of their own, of eight words.
 _LEFT = 8
-"""The number of the product, and the first and the last + 1 of its blocks that are not claimed."""
-_DONE, _FAILED, _SLEEPS = 16, 17, 18
-"""Blocks that the helper has done; 1 if it lacked memory; 1 if it sleeps."""
+"""The first and the last + 1 of the product's blocks that are not claimed, 32 bits each."""
+_DONE, _SLEEPS = 16, 17
+"""Blocks that the helper has done; 1 if it sleeps."""
 _LATE, _STOP, _DIVIDE = 24, 25, 26
 """1 if the helper was late; 1 to send it to sleep; the address of `divide`."""
 _MULTIPLY = 27
@@ -59,8 +59,7 @@ _TASK = 32
 _ARGUMENTS, _STEPS, _ZEROS, _X, _Y, _END = 33, 128, 1024, 2048, 2**17, 2**19
 """Where the arguments of the product begin, then its arrays, and the end of all."""
 _MOST_ROWS = _ZEROS - _STEPS
-_BITS = 16  # of a number of blocks in _LEFT
-_MASK = 2**_BITS - 1
+_LOW = 2**32 - 1
 
 Kind = tuple[str, str]
 """The types of a product's weights and results."""
@@ -136,20 +135,19 @@ def divide(
     arguments = array_at(x, x_at), weight, steps, row_zeros, relu, found
     store(helper, _TASK, write_task(code, arguments, helper + 8 * _ARGUMENTS))
     store(helper, _DONE, 0)
-    number = (load(helper, _LEFT) >> (2 * _BITS)) + 1
-    store(helper, _LEFT, (number << (2 * _BITS)) | blocks)
+    store(helper, _LEFT, blocks)
     while True:
         left = load(helper, _LEFT)
-        first, last = (left >> _BITS) & _MASK, left & _MASK
+        first, last = left >> 32, left & _LOW
         if first == last:
             break
         count = _share(last - first)
-        if replace(helper, _LEFT, left, left + (count << _BITS)):
+        if replace(helper, _LEFT, left, left + (count << 32)):
             call_at(code, (x, weight, row_steps, zeros, relu, y, first, first + count))
     looks, patience = 0, _PATIENCE + x.shape[0] * _PATIENCE_A_ROW
     while load(helper, _DONE) < blocks - last and looks < patience:
         looks += 1
-    if load(helper, _DONE) < blocks - last or load(helper, _FAILED) != 0:
+    if load(helper, _DONE) < blocks - last:
         store(helper, _LATE, 1)
         call_at(code, (x, weight, row_steps, zeros, relu, y, last, blocks))
     else:
@@ -164,7 +162,7 @@ def _is_worth_dividing(
 ) -> bool:
     """Return True if a product of these shapes is large enough, and fits into the memory."""
     fits = x[0] <= _MOST_ROWS and x[0] * x[1] <= 2 * (_Y - _X) and y[0] * y[1] <= 2 * (_END - _Y)
-    return fits and weight[0] * weight[1] * OUTPUTS >= _WORTH_DIVIDING and weight[0] <= _MASK
+    return fits and weight[0] * weight[1] * OUTPUTS >= _WORTH_DIVIDING
 
 
 @inlined
@@ -180,12 +178,13 @@ def _share(count: int) -> int:
 def help_with_products(helper: int) -> None:
     """Multiply blocks of each product that the other thread writes, until it stops.
 
-    The other thread waits for claimed blocks before it writes the next product, or gives up.
+    The other thread waits for claimed blocks before it writes the next product, or gives up. So the
+    product is read after the claim. Blocks for which memory is lacking are never done.
     """
     looks = 0
     while looks < _IDLE and load(helper, _STOP) == 0 and load(helper, _LATE) == 0:
         left = load(helper, _LEFT)
-        first, last = (left >> _BITS) & _MASK, left & _MASK
+        first, last = left >> 32, left & _LOW
         if first == last:
             looks += 1
             continue
@@ -193,9 +192,8 @@ def help_with_products(helper: int) -> None:
         count = _share(last - first)
         if replace(helper, _LEFT, left, left - count):
             task, arguments = load(helper, _TASK), helper + 8 * _ARGUMENTS
-            if not do_part(task, arguments, last - count, last):
-                store(helper, _FAILED, 1)
-            store(helper, _DONE, load(helper, _DONE) + count)
+            if do_part(task, arguments, last - count, last):
+                store(helper, _DONE, load(helper, _DONE) + count)
     store(helper, _SLEEPS, 1)
 
 
@@ -214,7 +212,7 @@ class Products:
         types = {str(weight.dtype) for weight in self.weights}
         self.kinds = [kind for kind in _KINDS if kind[0] in types]
         size = sum(weight.nbytes for weight in self.weights)
-        possible = AVAILABLE and not has_amx() and quota() >= 2
+        possible = native_thread.AVAILABLE and not has_amx() and quota() >= 2
         self.are_worth_help = size >= _WORTH_HELP and possible
 
     def kernels(self) -> list[Form]:
@@ -249,7 +247,7 @@ class _Helper:
         self.last_skipped = self.to_skip = 0
         self.divide = _form_of_divide().address
         self.address = self.words.ctypes.data
-        self.thread = NativeThread(code_of_helper(), self.address, self)
+        self.thread = native_thread.NativeThread(code_of_helper(), self.address, self)
 
     def wake(self, products: Products) -> bool:
         """Let the thread help with these products; return False if it is not to."""

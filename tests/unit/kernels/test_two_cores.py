@@ -1,11 +1,13 @@
 """Products of two threads equal those of one in all bits, whatever the second thread does."""
 
+import contextlib
 import ctypes
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ from headway.decoding.request import Request
 from headway.decoding.run_search import run_search
 from headway.kernels import two_cores
 from headway.kernels.codegen.numba_compiler import has_amx
-from headway.kernels.codegen.shared_words import load, replace, store
+from headway.kernels.codegen.shared_words import load, replace
 from headway.kernels.codegen.tasks import do_part
 from headway.kernels.dispatch import Precision
 from headway.kernels.float_linear import in_float_blocks, in_pair_blocks
@@ -86,49 +88,64 @@ def two_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     torch.set_num_threads(1)
 
 
-@pytest.mark.parametrize("rows", [1, 3, 7, 14])
-@pytest.mark.parametrize("kind", KINDS)
-def test_results_are_equal_with_a_helper(kind: str, rows: int, words: np.ndarray) -> None:
-    product = Product(kind, rows)
+@pytest.fixture
+def helped_words(words: np.ndarray) -> Iterator[np.ndarray]:
+    """The memory of a helper that runs in a thread of Python, with the usual priority."""
+    over = threading.Event()
 
     def keep_helping() -> None:
-        while not words[two_cores._STOP]:  # it also ends if this thread has no core for a while
+        while not over.is_set():  # it also ends if it has no core for a while
             two_cores.help_with_products(words.ctypes.data)
 
     thread = threading.Thread(target=keep_helping, daemon=True)
     thread.start()
-    helped = 0
-    while helped < 5 and not words[two_cores._LATE]:
-        assert np.array_equal(product.multiplied(words.ctypes.data), product.expected)
-        helped += words[two_cores._DONE] > 0
+    yield words
+    over.set()
     words[two_cores._STOP] = 1
     thread.join()
 
-    assert helped or words[two_cores._LATE]
-    assert words[two_cores._SLEEPS]
+
+def has_helped(words: np.ndarray) -> bool:
+    """Return True if the helper did a part of the last product; a late one may help again."""
+    late = bool(words[two_cores._LATE])
+    if late:
+        words[two_cores._SLEEPS] = 0
+        while not words[two_cores._SLEEPS]:  # until it has nothing claimed
+            time.sleep(0)
+        words[two_cores._LATE] = 0
+    return bool(words[two_cores._DONE]) and not late
+
+
+@pytest.mark.parametrize("rows", [1, 3, 7, 14])
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_are_equal_with_a_helper(kind: str, rows: int, helped_words: np.ndarray) -> None:
+    product = Product(kind, rows)
+    helped = 0
+    for _ in range(50_000):  # other programs may take its core
+        assert np.array_equal(product.multiplied(helped_words.ctypes.data), product.expected)
+        helped += has_helped(helped_words)
+        if helped == 5:
+            return
+    pytest.fail("the helper did nothing")
 
 
 @numba.njit(nogil=True)
-def claim(helper, done, failed):
-    """Claim the last block of a product; tell of it what the arguments say, and do nothing."""
+def claim(helper):
+    """Claim the last block of a product, return its number, and do nothing."""
     while True:
         left = load(helper, two_cores._LEFT)
-        last = left & 0xFFFF
-        if (left >> 16) & 0xFFFF == last:
+        last = left & two_cores._LOW
+        if left >> 32 == last:
             if load(helper, two_cores._STOP) != 0:
                 return -1
         elif replace(helper, two_cores._LEFT, left, left - 1):
-            store(helper, two_cores._FAILED, failed)
-            store(helper, two_cores._DONE, done)
             return last - 1
 
 
-def claimed(product: Product, words: np.ndarray, *, done: int, failed: int) -> tuple[int, Any]:
+def claimed(product: Product, words: np.ndarray) -> tuple[int, np.ndarray]:
     """Multiply until another thread has claimed a block; return its number and the result."""
     blocks: list[int] = []
-    thread = threading.Thread(
-        target=lambda: blocks.append(claim(words.ctypes.data, done, failed)), daemon=True
-    )
+    thread = threading.Thread(target=lambda: blocks.append(claim(words.ctypes.data)), daemon=True)
     thread.start()
     y = product.expected
     while not words[two_cores._LATE]:
@@ -142,7 +159,7 @@ def claimed(product: Product, words: np.ndarray, *, done: int, failed: int) -> t
 def test_blocks_that_a_late_helper_keeps_are_multiplied_again(kind: str, words: np.ndarray) -> None:
     product = Product(kind, 3)
 
-    block, y = claimed(product, words, done=0, failed=0)
+    block, y = claimed(product, words)
 
     assert block >= 0
     assert words[two_cores._LATE] == 1
@@ -160,7 +177,7 @@ def do_late(helper, block):
 
 def test_a_late_helper_changes_nothing_when_it_finishes(words: np.ndarray) -> None:
     product = Product("int8", 3)
-    block, y = claimed(product, words, done=0, failed=0)
+    block, y = claimed(product, words)
     product.x[:] = np.nan  # memory that another product uses by now
 
     assert do_late(words.ctypes.data, block)
@@ -169,15 +186,6 @@ def test_a_late_helper_changes_nothing_when_it_finishes(words: np.ndarray) -> No
     outputs = words[two_cores._Y :].view(np.float32)[: y.size].reshape(y.shape)
     first = block * two_cores.OUTPUTS
     assert np.array_equal(outputs[:, first:], product.expected[:, first:])
-
-
-def test_blocks_of_a_helper_without_memory_are_multiplied_again(words: np.ndarray) -> None:
-    product = Product("float32", 2)
-
-    block, y = claimed(product, words, done=1, failed=1)
-
-    assert block >= 0
-    assert np.array_equal(y, product.expected)
 
 
 @numba.njit
@@ -192,7 +200,6 @@ SHAPES = (64, 40, two_cores.OUTPUTS), (4, 100), (4, 64)
     ("place", "fits", "does_not"),
     [
         (0, (8, 64, 64), (8, 63, 64)),
-        (0, (two_cores._MASK, 1, 64), (two_cores._MASK + 1, 1, 64)),
         (1, (two_cores._MOST_ROWS, 2), (two_cores._MOST_ROWS + 1, 2)),
         (1, (2, two_cores._Y - two_cores._X), (2, two_cores._Y - two_cores._X + 1)),
         (2, (2, two_cores._END - two_cores._Y), (2, two_cores._END - two_cores._Y + 1)),
@@ -305,6 +312,29 @@ def test_a_forked_process_starts_a_helper_of_its_own() -> None:
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
+def test_the_thread_of_the_system_helps() -> None:
+    multiply = """
+from headway.kernels.float_linear import in_float_blocks
+from headway.kernels.linear import product_with
+os.nice(19)  # both threads have the same share of a core beside other programs
+weight = np.random.default_rng(0).standard_normal((900, 290)).astype(np.float32)
+blocks = in_float_blocks(weight, np.zeros(900, np.float32))
+products.weights, products.kinds = [blocks], [("float32", "float32")]
+x, y, expected = weight[:2], np.zeros((2, 900), np.float32), np.zeros((2, 900), np.float32)
+product_with(blocks)(x, blocks, False, expected, 0)
+helper = two_cores._helper(os.getpid())
+while True:
+    with two_cores.second_core(products, 2) as address:
+        for _ in range(100):
+            product_with(blocks)(x, blocks, False, y, address)
+            assert np.array_equal(y, expected)
+        if address and helper.words[two_cores._DONE] and not helper.words[two_cores._LATE]:
+            break
+"""
+    ended = run_python(PROGRAM + multiply)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
 def test_a_process_ends_well_while_its_helper_is_awake() -> None:
     awake = (
         PROGRAM
@@ -322,17 +352,13 @@ assert helper.wake(products)
 
 @pytest.mark.usefixtures("two_threads")
 def test_signals_are_for_other_threads() -> None:
-    wait_for_sleep()
-    lowest = [
-        task
-        for task in Path("/proc/self/task").iterdir()
-        if os.getpriority(os.PRIO_PROCESS, int(task.name)) == 19
-    ]
-    for task in lowest:
-        status = (task / "status").read_text("utf-8")
-        blocked = int(status.partition("SigBlk:")[2].split()[0], 16)
-        assert blocked >> (signal.SIGINT - 1) & 1
-    assert lowest or os.getpriority(os.PRIO_PROCESS, 0) == 19
+    before = set(Path("/proc/self/task").iterdir())
+    _kept.append(two_cores._Helper())
+    (thread,) = set(Path("/proc/self/task").iterdir()) - before
+    blocked = (thread / "status").read_text("utf-8").partition("SigBlk:")[2].split()[0]
+
+    assert int(blocked, 16) >> (signal.SIGINT - 1) & 1
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
 
 @pytest.mark.usefixtures("two_threads")
@@ -345,11 +371,10 @@ def test_there_is_no_help_if_the_system_starts_no_thread(monkeypatch: pytest.Mon
     assert not helped()
 
 
-@pytest.mark.usefixtures("two_threads")
 @pytest.mark.parametrize("precision", ["float32", "bfloat16", "int8"])
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_searches_find_the_same_with_a_helper(
-    precision: Precision, beam_size: int, monkeypatch: pytest.MonkeyPatch
+    precision: Precision, beam_size: int, helped_words: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     torch.manual_seed(beam_size)
     model = Transformer.from_config(
@@ -365,10 +390,11 @@ def test_searches_find_the_same_with_a_helper(
     def found() -> list[tuple[int, list[Hypothesis]]]:
         return list(run_search(batch, requests, slots=1))
 
-    torch.set_num_threads(1)
     alone = found()
-    torch.set_num_threads(2)
-    helper = two_cores._helper(os.getpid())
-    assert helper is not None
-    while not helper.words[two_cores._DONE] and not helper.last_skipped:  # it may have no core
+    address = helped_words.ctypes.data
+    monkeypatch.setattr(two_cores, "second_core", lambda *_: contextlib.nullcontext(address))
+    for _ in range(1_000):  # other programs may take its core
         assert found() == alone
+        if has_helped(helped_words):
+            return
+    pytest.fail("the helper did nothing")

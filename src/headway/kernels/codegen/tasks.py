@@ -1,4 +1,4 @@
-"""A kernel's call as a task in memory, of which another thread does parts, and such threads."""
+"""Calls of kernels that are written to memory, and the code of a thread that waits for work."""
 
 from collections.abc import Callable
 from typing import Any
