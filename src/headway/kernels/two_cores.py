@@ -131,8 +131,8 @@ def divide(
     copy_to(row_steps, steps_at)
     copy_to(zeros, zeros_at)
     steps, row_zeros = array_at(row_steps, steps_at), array_at(zeros, zeros_at)
-    found = array_at(y, y_at)
-    arguments = array_at(x, x_at), weight, steps, row_zeros, relu, found
+    helpers_y = array_at(y, y_at)
+    arguments = array_at(x, x_at), weight, steps, row_zeros, relu, helpers_y
     store(helper, _TASK, write_task(code, arguments, helper + 8 * _ARGUMENTS))
     store(helper, _DONE, 0)
     store(helper, _LEFT, blocks)
@@ -153,7 +153,7 @@ def divide(
     else:
         begin = last * outputs
         for i in range(y.shape[0]):
-            copy_to(found[i, begin:], y.ctypes.data + 4 * (i * y.shape[1] + begin))
+            copy_to(helpers_y[i, begin:], y.ctypes.data + 4 * (i * y.shape[1] + begin))
 
 
 @inlined
@@ -224,9 +224,9 @@ class Products:
 
 def _form_of_multiply(kind: Kind) -> Form:
     """Return `multiply_blocks` for words of this kind."""
-    words, found = (np.empty((1, 1), name) for name in kind)
+    words, results = (np.empty((1, 1), name) for name in kind)
     zeros, steps = np.empty(1, np.int32), np.empty(1, np.float32)
-    return form(multiply_blocks, words, words[None], steps, zeros, False, found, 0, 0)
+    return form(multiply_blocks, words, words[None], steps, zeros, False, results, 0, 0)
 
 
 def _form_of_divide() -> Form:
@@ -299,9 +299,9 @@ def _helper(process: int) -> _Helper | None:  # a forked process has none of the
 def second_core(products: Products, threads: int) -> Iterator[int]:
     """Have a thread help with products; yield the address for `multiply`, 0 if none helps.
 
-    threads: those that the caller may use. No thread helps if that is one, if the weights are
-    small, if another thread has help, if the processor has tiles, whose products are not divided,
-    if a container leaves less than the time of two cores, or on other systems than Linux.
+    threads: the number that the caller may use. No thread helps if that is one, if the weights are
+    small, or if another thread has help. Nor is there help on a processor with tiles, in a
+    container with less than the time of two cores, and on other systems than Linux.
     """
     may = products.are_worth_help and min(threads, num_cores()) > 1
     if not may or not _turn.acquire(blocking=False):
