@@ -11,12 +11,24 @@ from headway.interop.keras.backend import keras
 class TokenEmbedding(keras.layers.Layer):
     """Look up a vector for each piece, times sqrt(d_model); in reverse, score every piece."""
 
-    def __init__(self, vocab_size: int, d_model: int, scale: bool = True, **settings: Any) -> None:
-        """Prepare a table of vocab_size vectors with standard deviation d_model^-0.5."""
+    def __init__(
+        self,
+        vocab_size: int,
+        d_model: int,
+        scale: bool = True,
+        zero_id: int | None = None,
+        **settings: Any,
+    ) -> None:
+        """Prepare a table of vocab_size vectors with standard deviation d_model^-0.5.
+
+        zero_id: a piece whose vector is zeros, whatever the table has; as an output it is scored
+        like any other piece.
+        """
         super().__init__(**settings)
         self.vocab_size = vocab_size
         self.d_model = d_model
         self.scale = scale
+        self.zero_id = zero_id
 
     def build(self, input_shape: Any) -> None:
         """Draw the table."""
@@ -31,12 +43,20 @@ class TokenEmbedding(keras.layers.Layer):
         if reverse:
             return keras.ops.matmul(inputs, keras.ops.transpose(self.table))
         vectors = keras.ops.take(self.table, inputs, axis=0)
+        if self.zero_id is not None:
+            is_zero = keras.ops.expand_dims(keras.ops.equal(inputs, self.zero_id), -1)
+            vectors = keras.ops.where(is_zero, 0.0, vectors)
         return vectors * math.sqrt(self.d_model) if self.scale else vectors
 
     def get_config(self) -> dict[str, Any]:
         """Return what `from_config` needs."""
-        sizes = {"vocab_size": self.vocab_size, "d_model": self.d_model, "scale": self.scale}
-        return super().get_config() | sizes
+        settings = {
+            "vocab_size": self.vocab_size,
+            "d_model": self.d_model,
+            "scale": self.scale,
+            "zero_id": self.zero_id,
+        }
+        return super().get_config() | settings
 
 
 @keras.saving.register_keras_serializable(package="headway")

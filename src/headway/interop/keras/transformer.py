@@ -156,14 +156,15 @@ def _sizes(
 def _tables(config: ModelConfig) -> tuple[Any, Any, Any]:
     """Return the embeddings of both sides, and the projection if no table serves as one."""
 
-    def table(name: str, size: int) -> TokenEmbedding:
-        return TokenEmbedding(size, config.d_model, config.scale_embeddings, name=name)
+    def table(name: str, size: int, zero_id: int | None = None) -> TokenEmbedding:
+        scale = config.scale_embeddings
+        return TokenEmbedding(size, config.d_model, scale, zero_id, name=name)
 
     if config.shared_embeddings == "all":
-        shared = table("tokens", config.target_vocab_size)
+        shared = table("tokens", config.target_vocab_size, config.zero_id)
         return shared, shared, None
     source = table("source_tokens", config.source_vocab_size)
-    target = table("target_tokens", config.target_vocab_size)
+    target = table("target_tokens", config.target_vocab_size, config.zero_id)
     if config.shared_embeddings == "target":
         return source, target, None
     start = keras.initializers.RandomNormal(stddev=config.d_model**-0.5)

@@ -58,13 +58,6 @@ def from_bundle(bundle: Bundle | str | Path) -> keras.Model:
             f"The model in Keras computes the equations of Headway's own parts, but {changes}.",
             "Give a bundle without parts of your own or hooks.",
         )
-    zero_id = origin.config.zero_id
-    if zero_id is not None and origin.model.target_embedding.tokens.weight[zero_id].any():
-        raise ConfigError(
-            f"zero_id is {zero_id}, but the row of this token is not zero; the Keras form reads "
-            "rows as they are.",
-            "Set the row to zero first: it is never read.",
-        )
     model = transformer_from_config(origin.config)
     tensors = model_tensors(origin.model)
     for place in _places(origin.config, model):
