@@ -41,8 +41,9 @@ class Asked(NamedTuple):
 
 
 @router.get("/models", openapi_extra=MODELS)
-async def models(here: Here) -> Json:
+async def models(here: Here, request: Request) -> Json:
     """Return the models: names, languages, checksums, and whether they are ready."""
+    _client(here, request, "")
     return Json({"models": [
         {
             "name": model.name,
@@ -75,7 +76,7 @@ async def translate(here: Here, request: Request, body: TranslateBody) -> Any:
 
 async def _asked(here: Service, request: Request, body: TranslateBody) -> Asked:
     """Check a request; RefusedError says the first fault."""
-    client = _client(here, request, body)
+    client = _client(here, request, body.api_key or "")
     here.use(client, len(body.texts))
     limit = here.settings.batch_limit
     if len(body.texts) > limit:
@@ -103,9 +104,9 @@ async def _asked(here: Service, request: Request, body: TranslateBody) -> Asked:
     return Asked(body.texts, chains, detections, wish, prefixes or [], client, body.timeout_s)
 
 
-def _client(here: Service, request: Request, body: TranslateBody) -> Client:
+def _client(here: Service, request: Request, key: str) -> Client:
     try:
-        return here.client(request, body.api_key or "")
+        return here.client(request, key)
     except RefusedError as error:
         # LibreTranslate's clients expect 400 for a key that is missing; 401 is the usual status.
         status = 401 if error.status == 400 else error.status

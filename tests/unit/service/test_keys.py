@@ -45,7 +45,13 @@ def test_a_missing_key_is_400_and_a_wrong_one_403(serve: Serve, keys: Path) -> N
     answer = client.post("/translate", json={**GOOD, "api_key": "k-3"})
     assert (answer.status_code, answer.json()) == (403, {"error": "Invalid API key"})
     assert client.get("/frontend/settings").json()["keyRequired"] is True
-    assert client.get("/languages").status_code == 200
+
+
+def test_what_clients_ask_before_they_have_a_key_needs_none(serve: Serve, keys: Path) -> None:
+    # LibreTranslate answers these to everyone, and its clients ask them without a key.
+    _, client = serve(api_keys=keys, require_key=True)
+    public = ("/languages", "/frontend/settings", "/health", "/health/live", "/spec")
+    assert [client.get(path).status_code for path in public] == [200] * len(public)
 
 
 def test_without_require_key_only_a_wrong_key_is_refused(serve: Serve, keys: Path) -> None:

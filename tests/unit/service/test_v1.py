@@ -135,6 +135,9 @@ def test_a_missing_key_is_401_and_a_wrong_one_403(serve: Serve, tmp_path: Path) 
     assert client.post("/v1/translate", json=body, headers=headers).status_code == 200
     assert client.get("/metrics").status_code == 400
     assert client.get("/metrics", headers=headers).status_code == 200
+    assert client.get("/v1/models").status_code == 401
+    assert client.get("/v1/models", headers={"Authorization": "Bearer no"}).status_code == 403
+    assert client.get("/v1/models", headers=headers).status_code == 200
 
 
 def test_events_come_for_each_text_and_at_the_end(serve: Serve) -> None:
