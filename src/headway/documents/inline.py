@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from headway.documents.document import Parts
-from headway.documents.passage import Element, Passage, identity
+from headway.documents.passage import Element, IsHidden, Passage, identity, never
 
 SPACES = str.maketrans(dict.fromkeys("\t\n\v\f\r\x1c\x1d\x1e\x1f\x85\xa0\u2028\u2029", " "))
 """Makes a space of each character that separates words."""
@@ -68,10 +68,12 @@ def pair(items: list[Item]) -> None:
             items[begin].partner = item.partner = None
 
 
-def parts_of_items(items: Sequence[Item], written: Callable[[str], str] = identity) -> Parts:
+def parts_of_items(
+    items: Sequence[Item], written: Callable[[str], str] = identity, is_hidden: IsHidden = never
+) -> Parts:
     """Return passages of items whose tags are paired; a tag without its partner divides them.
 
-    written: writes new text as the document does.
+    written: writes new text as the document does. is_hidden: as in a passage.
     """
     parts: Parts = []
     together: list[Item] = []
@@ -80,7 +82,7 @@ def parts_of_items(items: Sequence[Item], written: Callable[[str], str] = identi
             together.append(item)
             continue
         if any(each.kind == "text" and not each.text.isspace() for each in together):
-            parts.append(_passage(together, written))
+            parts.append(_passage(together, written, is_hidden))
         else:
             parts += [each.source for each in together]
         together = []
@@ -89,7 +91,7 @@ def parts_of_items(items: Sequence[Item], written: Callable[[str], str] = identi
     return parts
 
 
-def _passage(items: Sequence[Item], written: Callable[[str], str]) -> Passage:
+def _passage(items: Sequence[Item], written: Callable[[str], str], is_hidden: IsHidden) -> Passage:
     """Return the passage of items in which every tag has its partner."""
     texts: list[str] = []
     spelled: list[str] = []
@@ -114,4 +116,6 @@ def _passage(items: Sequence[Item], written: Callable[[str], str]) -> Passage:
             siblings.append(Element("", "", start, end, item.source))
         elif item.kind == "break":
             breaks.append(start)
-    return Passage("".join(texts), outermost, spelled, written, breaks, breaks_need_lines)
+    return Passage(
+        "".join(texts), outermost, spelled, written, breaks, breaks_need_lines, is_hidden
+    )

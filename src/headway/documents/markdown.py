@@ -54,7 +54,8 @@ def parts_of_markdown(text: str) -> Parts:
             lines.place = group.end
             items = _items(group, watch.marks_in(group.text))
             pair(items)
-            parts += parts_of_items(items, _Escaping(group, in_table=in_table))
+            escaped = _Escaping(items, in_table=in_table, has_definitions=watch.has_definitions)
+            parts += parts_of_items(items, escaped, is_hidden)
     return [*parts, lines.up_to(len(text))]
 
 
@@ -176,6 +177,11 @@ class _Watch:
         """Return the blocks of a text; later marks are by the definitions of links in it."""
         self.definitions = {}
         return self.parser.parse(text, self.definitions)
+
+    @property
+    def has_definitions(self) -> bool:
+        """Return True if text in brackets may be a link."""
+        return bool(self.definitions.get("references"))
 
     def marks_in(self, text: str) -> list[_Mark]:
         """Return the marks in a text, outer ones before those within them."""
@@ -331,9 +337,10 @@ class _Items:
 class _Escaping:
     """Writes text so that none of it is markup."""
 
-    def __init__(self, group: _Group, *, in_table: bool) -> None:
+    def __init__(self, items: Sequence[Item], *, in_table: bool, has_definitions: bool) -> None:
         self.in_table = in_table
-        self.brackets_are_plain = any(c in "[]" for c in group.spelled)
+        spelled = (c for item in items if item.kind == "text" for c in item.spelled)
+        self.brackets_are_plain = not has_definitions and any(c in ("[", "]") for c in spelled)
 
     def __call__(self, text: str) -> str:
         text = _MARKS.sub(self._escaped, text)
@@ -342,4 +349,20 @@ class _Escaping:
         return _BEGINS_A_BLOCK.sub(lambda begin: rf"{begin[1]}\{begin[2]}", text, count=1)
 
     def _escaped(self, mark: re.Match[str]) -> str:
-        return mark[0] if mark[0] in "[]" and self.brackets_are_plain else "\\" + mark[0]
+        is_plain = mark[0] in "[]" and self.brackets_are_plain
+        before_address = mark[0] == "]" and mark.string[mark.end() : mark.end() + 1] == "("
+        return mark[0] if is_plain and not before_address else "\\" + mark[0]
+
+
+def is_hidden(outer: str, mark: str, inner: str) -> bool:
+    """Tell whether CommonMark reads a mark of emphasis as text, as in `**"a"**b` and `_a_b`.
+
+    outer, inner: the characters beside it.
+    """
+    from markdown_it.common.utils import isMdAsciiPunct, isPunctChar
+
+    def is_punctuation(character: str) -> bool:
+        return isMdAsciiPunct(ord(character)) or isPunctChar(character)
+
+    is_letter = not (outer.isspace() or is_punctuation(outer))
+    return is_letter and (mark[0] == "_" or is_punctuation(inner))

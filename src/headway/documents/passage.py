@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
+from typing import NamedTuple
 
 
 @dataclass(slots=True, eq=False)
@@ -23,12 +25,32 @@ class Element:
     translated."""
     children: list["Element"] = field(default_factory=list)
     needs_text: bool = False
-    """It is left out without words, as emphasis in Markdown, which cannot be around nothing."""
+    """It is emphasis of Markdown: it is left out without words, because it cannot be around
+    nothing, and a space may have to separate it from the text beside it."""
+
+
+class Piece(NamedTuple):
+    """A part of what is written for a passage."""
+
+    text: str
+    opens: bool = False
+    """A mark that begins emphasis."""
+    closes: bool = False
+    """A mark that ends emphasis."""
+
+
+IsHidden = Callable[[str, str, str], bool]
+"""Takes the character outside of a mark of emphasis, the mark, and the character inside."""
 
 
 def identity(text: str) -> str:
     """Return the text as it is, for documents that write all characters as they are."""
     return text
+
+
+def never(outer: str, mark: str, inner: str) -> bool:
+    """Return False, for documents whose marks may stand beside any text."""
+    return False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,10 +71,37 @@ class Passage:
     breaks_need_lines: bool = False
     """A break is left out of a translation that has too few words, as in Markdown, where a line
     without text ends a paragraph."""
+    is_hidden: IsHidden = never
+    """Tells whether a mark of emphasis would be read as text, because of the text beside it."""
 
     def original(self, start: int, end: int) -> str:
         """Return characters as the document writes them."""
         return "".join(self.spelled[start:end]) if self.spelled else self.text[start:end]
+
+    def joined(self, pieces: Sequence[Piece]) -> str:
+        """Return the text of pieces, with a space outside of each mark that would be hidden."""
+        with_text = [piece for piece in pieces if piece.text]
+        rows = [
+            Piece("".join(piece.text for piece in group), opens, closes)
+            for (opens, closes, _), group in groupby(with_text, _kind)
+        ]
+        texts = [rows[0].text] if rows else []
+        around = [Piece(""), *rows, Piece("")]
+        for ended, before, after, begun in zip(around, rows, rows[1:], around[3:], strict=False):
+            outer = before.text[-1], after.text[0]
+            if (
+                (before.closes and after.opens and outer[0] == outer[1])
+                or (before.closes and self.is_hidden(outer[1], before.text, ended.text[-1:]))
+                or (after.opens and self.is_hidden(outer[0], after.text, begun.text[:1]))
+            ):
+                texts.append(" ")
+            texts.append(after.text)
+        return "".join(texts)
+
+
+def _kind(piece: Piece) -> tuple[bool, bool, str]:
+    """Return a key of marks that are one row to a reader of the document, and of text."""
+    return piece.opens, piece.closes, piece.text[0] if piece.opens or piece.closes else ""
 
 
 @dataclass(frozen=True, slots=True)

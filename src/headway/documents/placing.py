@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import starmap
 from typing import NamedTuple
 
-from headway.documents.passage import Element, descendants
+from headway.documents.passage import Element, Piece, descendants
 
 _WORD = re.compile(r"\S+")
 
@@ -60,15 +60,15 @@ def placed(
     passage: str,
     sentence: tuple[int, int],
     write: Callable[[int, int], str],
-) -> str:
-    """Return a translation with the elements of its sentence.
+) -> list[Piece]:
+    """Return a translation with the elements of its sentence, in pieces.
 
     elements: the outermost ones that belong to the sentence. passage: the text in which they are;
     sentence: its place there. write: returns characters of the translation as the document writes
     them.
     """
     if not elements:
-        return write(0, len(text))
+        return [Piece(write(0, len(text)))]
     borders = sorted({
         place for element in descendants(elements) for place in (element.start, element.end)
     })  # fmt: skip
@@ -80,7 +80,7 @@ def placed(
     placing = _Placing(text, passage, words)
     whole = _Stretch(*sentence, 0, len(placing.words), 0, len(text))
     runs = placing.runs(elements, whole)
-    return "".join(placing.written(runs, whole, write))
+    return list(placing.written(runs, whole, write))
 
 
 class _TargetWord(NamedTuple):
@@ -169,23 +169,23 @@ class _Placing:
 
     def written(
         self, runs: Sequence[_Run], around: _Stretch, write: Callable[[int, int], str]
-    ) -> Iterator[str]:
+    ) -> Iterator[Piece]:
         """Yield the text of a stretch with the elements in it."""
         begin = around.start
         for run in runs:
             element, stretch = run.element, run.stretch
-            yield from starmap(write, self._between(begin, stretch.start))
+            yield from map(Piece, starmap(write, self._between(begin, stretch.start)))
             if element.needs_text and stretch.start == stretch.end and not run.children:
                 continue
             spaces = self._spaces(run)
-            yield spaces[0] + element.before
+            yield Piece(spaces[0] + element.before, opens=element.needs_text)
             if element.content is not None:
-                yield element.content
+                yield Piece(element.content)
             else:
                 yield from self.written(run.children, stretch, write)
-            yield element.after + spaces[1]
+            yield Piece(element.after + spaces[1], closes=element.needs_text)
             begin = stretch.end
-        yield from starmap(write, self._between(begin, around.end))
+        yield from map(Piece, starmap(write, self._between(begin, around.end)))
 
     def _between(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
         for word in sorted(self.moved):

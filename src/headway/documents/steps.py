@@ -15,7 +15,7 @@ from typing import NamedTuple
 from headway.documents.breaks import places_of_breaks
 from headway.documents.capitals import as_sentence, in_capitals, is_in_capitals
 from headway.documents.kept import Span, has_letters, kept_spans, kept_texts, occurrences
-from headway.documents.passage import Passage, descendants
+from headway.documents.passage import Passage, Piece, descendants
 from headway.documents.placing import Link, links_of_words, placed, word_spans
 from headway.documents.units import Cut, Split, Unit, cut
 
@@ -253,7 +253,7 @@ class _Task:
         """Return True if the translation is the source, apart from its spaces."""
         return _plain(self.target) == _plain(self.source)
 
-    def written(self) -> str:
+    def written(self) -> list[Piece]:
         """Return the translation with its elements and breaks, as the document writes it."""
         unit, passage = self.unit, self.passage
         first, last = (bisect_left(passage.breaks, place) for place in (unit.start, unit.end))
@@ -312,14 +312,16 @@ def _written(each: Cut, tasks: Sequence[_Task]) -> str:
             continue
         writer.go_to(edge.position)
         if edge.opens:
-            writer.add(element.before)
+            writer.pieces.append(Piece(element.before, opens=element.needs_text))
         if edge.opens and element.content is not None:
-            writer.add(element.content)
+            writer.pieces.append(Piece(element.content))
             writer.place = max(writer.place, element.end)
         if edge.closes:
-            writer.add(element.after)
+            writer.pieces.append(Piece(element.after, closes=element.needs_text))
     writer.go_to(len(each.passage.text))
-    return "".join(writer.texts)
+    if not changed:
+        return "".join(piece.text for piece in writer.pieces)
+    return each.passage.joined(writer.pieces)
 
 
 class _Writer:
@@ -328,29 +330,25 @@ class _Writer:
     def __init__(self, passage: Passage, tasks: Sequence[_Task]) -> None:
         self.passage = passage
         self.tasks = tasks
-        self.texts: list[str] = []
+        self.pieces: list[Piece] = []
         self.place = 0
         """The next character of the passage."""
         self.next = 0
         """The next task."""
-
-    def add(self, markup: str) -> None:
-        """Write markup."""
-        self.texts.append(markup)
 
     def go_to(self, place: int) -> None:
         """Write all that is before a place."""
         while self.next < len(self.tasks) and self.tasks[self.next].unit.end <= place:
             task = self.tasks[self.next]
             self._original(task.unit.start)
-            self.texts.append(self._space_before(task) + task.written())
+            self.pieces += [Piece(self._space_before(task)), *task.written()]
             self.place = task.unit.end
             self.next += 1
         self._original(place)
 
     def _original(self, place: int) -> None:
         if place > self.place:
-            self.texts.append(self.passage.original(self.place, place))
+            self.pieces.append(Piece(self.passage.original(self.place, place)))
             self.place = place
 
     def _space_before(self, task: _Task) -> str:

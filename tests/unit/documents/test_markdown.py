@@ -9,6 +9,8 @@ from markdown_it import MarkdownIt
 from tests.unit.documents.fake import ALL, finish, reverse, same, split, upper
 
 from headway.documents import steps_of_text
+from headway.documents.markdown import is_hidden
+from headway.documents.passage import Passage, Piece
 
 PAGE = """\
 ---
@@ -152,6 +154,64 @@ def test_too_few_words_leave_out_lines_and_emphasis() -> None:
 
     assert translated("one two\nthree *four*\nfive\n", lambda wish: Answer("a b")) == "a\n*b*\n"
     assert translated("**one** `x`\n", lambda wish: Answer("x")) == "`x`\n"
+
+
+def emphasis_in(text: str) -> int:
+    markup = structure(text)[1].items()
+    return sum(count for name, count in markup if name.startswith(("em_o", "strong_o", "s_o")))
+
+
+beside = st.sampled_from(["", "a", "가 ", "は", "5", "(", "、", ".", " ", "€", "[x](y)"])
+within = st.sampled_from(["a", "は", "(a)", "「a」", "€5", "a.", "`x`", "[x](y)", "`x`は"])
+
+
+def test_emphasis_directly_beside_other_emphasis_stays() -> None:
+    text = "*a***b** ~~c~~~~d~~ *e*__f__\n"
+    assert translated(text, same) == text
+    assert structure(translated(text, upper)) == structure(text)
+
+
+@given(beside, st.sampled_from(["*", "_", "**", "__", "~~"]), within, beside)
+def test_emphasis_is_seen_beside_any_text(before: str, mark: str, inner: str, after: str) -> None:
+    passage = Passage("", is_hidden=is_hidden)
+    text = passage.joined([
+        Piece(before), Piece(mark, opens=True), Piece(inner), Piece(mark, closes=True),
+        Piece(after),
+    ])  # fmt: skip
+    assert emphasis_in(text) == 1
+
+
+@given(within, st.sampled_from(["*", "**", "~~"]), within, st.sampled_from(["", "a"]))
+def test_emphasis_is_seen_beside_other_emphasis(a: str, mark: str, b: str, between: str) -> None:
+    ends = {"opens": True}, {"closes": True}
+    marks = [Piece(mark, **end) for end in ends]
+    pieces = [marks[0], Piece(a), marks[1], Piece(between), marks[0], Piece(b), marks[1]]
+    text = Passage("", is_hidden=is_hidden).joined(pieces)
+    assert emphasis_in(text) == 2
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        ("**`x` b** a", "xは", "**`x`は**"),
+        ("a **`x`**", "はx", "は **`x`**"),
+    ],
+)
+def test_a_kept_text_hides_no_mark_of_emphasis(source: str, target: str, expected: str) -> None:
+    from headway.documents import Answer
+
+    text = translated(source, lambda wish: Answer(target))
+    assert (text, structure(text)) == (expected, structure(source))
+
+
+def test_brackets_of_text_become_no_link() -> None:
+    source = "[a](b) \\[c]\\(d) [e](f)\n"
+    text = translated(source, upper)
+    assert text == "[A](b) [C\\](D) [E](f)\n"
+    assert structure(text) == structure(source)
+    assert translated("(b) [a]\n", reverse) == "[a] (b)\n"
+    definition = "\n[two one]: x\n"
+    assert translated("[one two]\n" + definition, reverse) == "two\\] \\[one\n" + definition
 
 
 def test_the_boxes_of_a_list_of_tasks_stay() -> None:
