@@ -21,6 +21,7 @@ from headway.kernels.recurrence_step import sigmoid
 
 _BYTES = ir.VectorType(ir.IntType(8), LANES)
 _NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)  # only bytes have them
+_SIGN = np.uint32(2**31)  # the bits of -0.0
 _ALONE = 0  # for `two_cores.multiply`
 _YES, _NO = np.True_, np.False_  # Numba would compile once more for each of True and False
 
@@ -35,19 +36,18 @@ def quantize_ranges(
     and more), uint8, in the lines of `packing.multiply`. So a row that is all above 0, or reaches
     further on one side, loses no levels to the other.
     """
-    bits, flat = x.view(np.int32), whole.reshape(-1)
+    signed, unsigned, flat = x.view(np.int32), x.view(np.uint32), whole.reshape(-1)
     words_of_row = whole.shape[1] // 4
     size = packing.line_for(words_of_row)
     lines = words_of_row // size
     for i in range(x.shape[0]):
-        # Without their sign bits, floats are in the order of their bits, and LLVM vectorizes a
-        # maximum of integers. NaN is the largest, so it shows. Each sign has its own maximum.
-        above, below = np.int32(0), np.int32(0)
+        # Floats above 0 are in the order of their bits, and LLVM vectorizes a maximum of integers.
+        # With the sign bit, the numbers furthest below 0 are the largest. NaN is larger than any
+        # number of its sign, so it shows.
+        above, below = np.int32(0), _SIGN
         for c in range(x.shape[1]):
-            number = bits[i, c]
-            above = max(above, number)
-            below = max(below, (number >> np.int32(31)) & number & np.int32(0x7FFFFFFF))
-        lowest = np.float32(np.int32(below).view(np.float32))
+            above, below = max(above, signed[i, c]), max(below, unsigned[i, c])
+        lowest = -np.uint32(below).view(np.float32)
         extent = lowest + np.float32(np.int32(above).view(np.float32))
         # Below this, the inverse would be infinite. NaN is not below, so it shows.
         vanishes = extent < np.float32(1e-30)

@@ -41,6 +41,10 @@ _ROWS = 6  # rows that are multiplied with a block at a time, at most
 # processor's second cache, and each write to a row of y is as long as possible.
 _TOGETHER = 2**16
 _LINE = 16  # words of a cache line
+_LINES = OUTPUTS // _LINE  # of an input's weights in a block
+# From so many rows on, the processor alone loads ahead too late: 4 rows with all weights of a
+# base model's decoder are 1.16 times as fast (benchmarks/log/104). Fewer rows are slower with it.
+_ROWS_THAT_WAIT, _INPUTS_AHEAD = 4, 48
 _FLOATS, _INTS = ir.VectorType(FLOAT, _LANES), ir.VectorType(INT, _LANES)
 _BYTES, _SHORTS = ir.VectorType(ir.IntType(8), 4 * _LANES), ir.VectorType(SHORT, 2 * _LANES)
 SUM_OF_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
@@ -97,28 +101,28 @@ def multiply_blocks(
     count, width = y.shape
     size = weight.shape[1] * OUTPUTS
     floor = np.float32(0.0) if relu else np.float32(-np.inf)
-    # Vectors that go to several rows of y one after the other would delay the next loads.
-    sums = np.empty((_ROWS, OUTPUTS), np.float32)
     share = OUTPUTS // numbers_of_a_word(y)  # of a row of y
-    line = np.empty(share, y.dtype)
-    blocks = weight.shape[0]
+    last = np.empty((_ROWS, share), y.dtype)  # of the last block, if y ends within it
     together = max(_TOGETHER // (4 * size), 1)
-    groups = max(-(-count // _ROWS), 1)
     for begin in range(first_block, last_block, together):
         end = min(begin + together, last_block)
-        # The next blocks come into the second cache meanwhile, a part with each group of rows. All
-        # of them at once, with the only group, would delay it.
-        following, last_word = end * size, min(end + together, blocks) * size
-        part = -(-(last_word - following) // (_LINE * groups)) * _LINE
         for row in range(0, count, _ROWS):
-            rows = min(count - row, _ROWS)
-            if groups > 1 and following < last_word:
-                _prefetch(weight, following, min(part, last_word - following))
-                following += part
+            rows, group = min(count - row, _ROWS), row // _ROWS
             for block in range(begin, end):
+                at, first = block * size, block * share
+                # The next blocks come into the second cache meanwhile: a line of each input with
+                # each group of rows. All lines at once would delay the products. Behind the last
+                # block are the weights of the next product, if it was made next.
+                ahead = at  # nothing else
+                if count > _ROWS and group < _LINES:
+                    ahead = at + together * size + group * _LINE
+                fits = first + share <= width
+                out, place, stride = (y, row * width + first, width) if fits else (last, 0, share)
                 # Not in a function: a call with this many arrays takes as long as a row.
-                at = block * size
-                inputs = x, row, weight, at, weight.shape[1], row_steps, zeros, floor, sums
+                inputs = (
+                    x, row, weight, at, weight.shape[1], ahead, row_steps, zeros, floor,
+                    out, place, stride,
+                )  # fmt: skip
                 if rows == 6:
                     _multiply_six(*inputs)
                 elif rows == 5:
@@ -131,30 +135,10 @@ def multiply_blocks(
                     _multiply_two(*inputs)
                 else:
                     _multiply_one(*inputs)
-                first = block * share
-                for i in range(rows):
-                    if first + share <= width:
-                        _copy_line(sums, i * OUTPUTS, y, (row + i) * width + first)
-                    else:
-                        _copy_line(sums, i * OUTPUTS, line, 0)
+                if not fits:
+                    for i in range(rows):
                         for o in range(first, width):
-                            y[row + i, o] = line[o - first]
-
-
-@generated(types.void)
-def _prefetch(code: Code, weight: FlatArray, first: Value, count: Value) -> None:
-    """Load words into the second cache before they are needed."""
-    code.repeat(count, _LINE, lambda index: weight.prefetch(first + index, second_cache=True))
-
-
-@generated(types.void)
-def _copy_line(code: Code, sums: FlatArray, begin: Value, y: FlatArray, place: Value) -> None:
-    """Copy the outputs of a block; a slice of y would count references."""
-    pairs = y.kind.dtype == types.uint32
-    for v in range(_VECTORS):
-        vector = sums.read(begin + _LANES * v, _FLOATS)
-        vector = code.to_bfloat16(vector) if pairs else vector
-        y.store(place + (_LANES * v // 2 if pairs else _LANES * v), vector)
+                            y[row + i, o] = last[i, o - first]
 
 
 AddProducts = Callable[[Code, Value, Sequence[Value], Sequence[Value]], Value]
@@ -205,13 +189,16 @@ def _write_product(rows: int) -> Any:
         weight: FlatArray,
         begin: Value,
         lines: Value,
+        ahead: Value,
         row_steps: FlatArray,
         zeros: FlatArray,
         floor: Value,
-        found: FlatArray,
+        out: FlatArray,
+        place: Value,
+        stride: Value,
     ) -> None:
         kind = weight.kind.dtype
-        bytes_ = kind == types.int32
+        bytes_, pairs = kind == types.int32, out.kind.dtype == types.uint32
         if x.kind.dtype != kind:
             raise TypingError(f"rows of {x.kind.dtype} cannot be multiplied with words of {kind}")
         at_once, add_products = _instruction(kind)
@@ -228,6 +215,13 @@ def _write_product(rows: int) -> Any:
 
         def multiply(column: Value, totals: list[Value]) -> list[Value]:
             columns = [column + n for n in range(at_once)]
+            for c in columns:
+                if rows == _ROWS:
+                    weight.prefetch(ahead + c * OUTPUTS, second_cache=True)
+                elif rows >= _ROWS_THAT_WAIT:
+                    soon = begin + (c + first_lines + _INPUTS_AHEAD) * OUTPUTS
+                    for line in range(_LINES):
+                        weight.prefetch(soon + line * _LINE)
             weights = [line_at(c + first_lines, words) for c in columns]
             sums: list[Value] = []
             for i in range(rows):
@@ -255,8 +249,11 @@ def _write_product(rows: int) -> Any:
                     for total, step, bias in scales
                 ]
             for v, total in enumerate(outputs):
-                place = code.constant((i * _VECTORS + v) * _LANES, WORD)
-                found.store(place, code.larger(floors, total))
+                number = code.larger(floors, total)
+                if pairs:
+                    out.store(place + stride * i + _LANES // 2 * v, code.to_bfloat16(number))
+                else:
+                    out.store(place + stride * i + _LANES * v, number)
 
     return generated(types.void)(write)
 
