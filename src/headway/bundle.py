@@ -197,7 +197,7 @@ def save_bundle(path: str | Path, bundle: Bundle) -> None:
     """
     if address := hub_address(path):
         raise ConfigError(
-            f"{address} is no folder.", "Save the bundle in a folder, then use `headway push`."
+            f"{address} is not a folder.", "Save the bundle in a folder, then use `headway push`."
         )
     check_place(path)
     require_type("bundle", bundle, Bundle, "Give a Bundle, such as `translator.bundle`.")
@@ -269,7 +269,7 @@ def change_in(code: bytes, path: Path, *, trust_code: bool) -> OwnParts:
         del sys.modules[module.__name__]
         raise BundleError(
             f"The code in {path} failed with {type(error).__name__}: {error}",
-            "It is the work of the model's author, who can mend it.",
+            "Ask the author of the model to correct it.",
         ) from error
     if not callable(change := module.__dict__.get("change")):
         raise BundleError(

@@ -71,7 +71,7 @@ def parse_address(text: str) -> HubAddress:
     """
     parts = _FORM.fullmatch(text.removeprefix(_SCHEME).lstrip("/"))
     if parts is None:
-        raise ConfigError(f"'{text}' is no address on the hub.", _WRITE)
+        raise ConfigError(f"'{text}' is not an address on the hub.", _WRITE)
     return HubAddress(parts["repository"], parts["revision"] or "")
 
 

@@ -334,7 +334,7 @@ def _description(path: Path, data: bytes) -> dict[str, Any]:
         if not isinstance(description[key], kind):
             raise BundleError(f"'{key}' in {path} is {description[key]!r:.60}.", DAMAGED)
     if not isinstance(description["record"].get("config", {}), dict):
-        raise BundleError(f"'record.config' in {path} is no object.", DAMAGED)
+        raise BundleError(f"'record.config' in {path} is not an object.", DAMAGED)
     return description
 
 
@@ -379,7 +379,7 @@ def _read(folder: Path, name: str, *, mapped: bool = False) -> Any:
     path = folder / name
     for place in places(folder, name):
         if place.exists() and not place.is_file():  # such as a pipe, on which reading would wait
-            raise BundleError(f"{path} is no file.", DAMAGED)
+            raise BundleError(f"{path} is not a file.", DAMAGED)
         try:
             return map_file(place) if mapped else place.read_bytes()
         except (FileNotFoundError, NotADirectoryError):

@@ -173,7 +173,8 @@ def test_one_process_is_refused_in_so_many_words(
 
     assert trainings.log()["kind"] == "ConfigError"
     assert trainings.log()["error"] == (
-        "training.shard is true, but there is one process, and nothing to divide among. Start "
+        "training.shard is true, but there is only one process, so there is nothing to divide. "
+        "Start "
         "several with torchrun (docs/en/howto/several-processes.md), or set training.shard=false."
     )
     assert not (tmp_path / "run").exists()

@@ -54,9 +54,9 @@ def test_a_folder_is_no_address(name: Any) -> None:
     "text", ["kim", "kim/ko-en/more", "kim/ko en", "kim/ko-en@", "kim/x@../../y", "@v1", "", "김/x"]
 )
 def test_other_names_are_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"is no address on the hub\. Write OWNER/NAME or"):
+    with pytest.raises(ConfigError, match=r"is not an address on the hub\. Write OWNER/NAME or"):
         parse_address(text)
-    with pytest.raises(ConfigError, match="is no address on the hub"):
+    with pytest.raises(ConfigError, match="is not an address on the hub"):
         hub_address(f"hf://{text}")
 
 

@@ -28,7 +28,7 @@ def inputs_of(paths: Sequence[Path]) -> tuple[Input, ...]:
             "The inputs have several forms: "
             + ", ".join(f"{Path(entry.path).name} is {entry.form}" for entry in inputs[:4])
             + ".",
-            "Make a plan of its own for each form.",
+            "Make a separate plan for each form.",
         )
     return inputs
 

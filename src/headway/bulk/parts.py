@@ -99,7 +99,7 @@ def write_part(
         remedy = "Free some space, or make the folder writable; then work again."
         raise RunError(
             f"The part of shard {shard} cannot be written to {folder} "
-            f"({error.strerror or error}); nothing of the other parts is lost.",
+            f"({error.strerror or error}); the other parts are not lost.",
             remedy_for(error, remedy),
         ) from error
     return manifest

@@ -45,7 +45,7 @@ def align(
 ) -> None:
     """Print a word alignment for each pair, like `0-0 1-2`, source word first.
 
-    With --gold, layer and moment are those with the lowest alignment error rate, unless given.
+    With --gold, layer and moment are those with the lowest error rate, unless you give them.
     """
     from headway.bundle import load_bundle
     from headway.data.corpus import read_parallel

@@ -164,7 +164,7 @@ def _explain(error: Exception) -> int:
     if isinstance(error, OSError) and error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
         name = str(error.filename)
         shown = name if len(name) < 60 else f"{name[:50]}…"
-        return _fail(f"Error: '{shown}' is no name of a file ({error.strerror}). Check it.", 2)
+        return _fail(f"Error: '{shown}' is not a usable file name ({error.strerror}). Check it.", 2)
     if isinstance(error, ValueError) and "embedded null" in str(error):
         return _fail("Error: The name of a file has a character NUL in it. Take it out.", 2)
     if isinstance(error, OSError) and error.errno in _NOT_WRITTEN:

@@ -27,10 +27,11 @@ def train(
         typer.Option("--against", metavar="marian,torch", help="Peers, separated by commas."),
     ] = "",
     rounds: Annotated[
-        int, typer.Option("--rounds", min=1, help="Turns for each; their median counts.")
+        int, typer.Option("--rounds", min=1, help="Turns of each side; their median counts.")
     ] = 9,
     threads: Annotated[
-        int | None, typer.Option("--threads", min=1, help="Threads for each; PyTorch's if unset.")
+        int | None,
+        typer.Option("--threads", min=1, help="Threads of each side; unset: PyTorch's number."),
     ] = None,
     device: Device = "cpu",
     sentences: Annotated[
@@ -44,13 +45,13 @@ def train(
         typer.Option("--length", min=2, help="Tokens of each sentence; default: 16, on a GPU 32."),
     ] = None,
     compiled: Annotated[
-        bool, typer.Option("--compile", help="Ours with training.compile (torch.compile).")
+        bool, typer.Option("--compile", help="Run Headway with training.compile (torch.compile).")
     ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Train on random tokens: target tokens a second, ours and peers'."""
+    """Train on random tokens, and compare target tokens a second with peers."""
     from headway.bench.training import compare_training
 
     comparison = compare_training(
@@ -101,41 +102,53 @@ def translate(
         ),
     ] = None,
     against: Annotated[
-        str, typer.Option("--against", metavar="ctranslate2", help="The peer; none if unset.")
+        str, typer.Option("--against", metavar="ctranslate2", help="The peer; unset: none.")
     ] = "",
     source: Annotated[
         Path | None,
-        typer.Option("--source", help="Sentences, one a line; the built-in ones if they fit."),
+        typer.Option(
+            "--source",
+            help="Sentences, one a line; unset: the built-in ones, if they suit the model.",
+        ),
     ] = None,
     reference: Annotated[
         Path | None,
-        typer.Option("--reference", help="The right translations, to judge the changes by int8."),
+        typer.Option(
+            "--reference", help="The right translations, to check the scores of each precision."
+        ),
     ] = None,
     sentences: Annotated[
-        int | None, typer.Option("--sentences", min=1, help="Take only the first N.")
+        int | None, typer.Option("--sentences", min=1, help="Take only the first N sentences.")
     ] = None,
     rounds: Annotated[
-        int, typer.Option("--rounds", min=1, help="Turns for each; their median counts.")
+        int, typer.Option("--rounds", min=1, help="Turns of each side; their median counts.")
     ] = 3,
     precision: Annotated[
         str,
         typer.Option(
-            "--precision", metavar="float32,bfloat16,int8", help="Ours; all sensible ones if unset."
+            "--precision",
+            metavar="float32,bfloat16,int8",
+            help="Headway's precisions; unset: all that make sense here.",
         ),
     ] = "",
     peer_precision: Annotated[
         str,
-        typer.Option("--peer-precision", metavar="float32,int8", help="The peer's; both if unset."),
+        typer.Option(
+            "--peer-precision", metavar="float32,int8", help="The peer's precisions; unset: both."
+        ),
     ] = "",
     search: Annotated[
         str, typer.Option("--search", metavar="greedy,beamK", help="Searches to measure.")
     ] = "greedy,beam4",
     batch: Annotated[
         str,
-        typer.Option("--batch", help="1: one sentence at a time; others: sizes to try on a file."),
+        typer.Option(
+            "--batch",
+            help="1: one sentence at a time; other numbers: batch sizes to try on a file.",
+        ),
     ] = "1,64",
     threads: Annotated[
-        int | None, typer.Option("--threads", min=1, help="Cores for each; all if unset.")
+        int | None, typer.Option("--threads", min=1, help="Cores of each side; unset: all.")
     ] = None,
     length_penalty: Annotated[
         float,
@@ -147,16 +160,16 @@ def translate(
         ),
     ] = 1.0,
     refill: Annotated[
-        bool, typer.Option("--refill", help="Measure a file without continuous refill, too.")
+        bool, typer.Option("--refill", help="Also measure a file without refill.")
     ] = False,
     busy: Annotated[
         bool,
-        typer.Option("--busy", help="Measure all beside a process that keeps one core busy, too."),
+        typer.Option("--busy", help="Also measure beside a process that keeps one core busy."),
     ] = False,
     first: Annotated[
         bool,
         typer.Option(
-            "--first", help="Time the first sentence after installation and after start, too."
+            "--first", help="Also time the first sentence after installation and after start."
         ),
     ] = False,
     tokenize: Annotated[
@@ -167,7 +180,7 @@ def translate(
     debug: Debug = False,
     trust_code: TrustCode = False,
 ) -> None:
-    """Translate text: target tokens a second and time of a sentence, ours and a peer's."""
+    """Translate text, and compare target tokens a second and the time of a sentence with a peer."""
     from headway.bench.translating import compare_translation
 
     comparison = compare_translation(
@@ -209,7 +222,7 @@ def _numbers(text: str) -> list[int]:
 
     names = _names(text)
     if not all(name.isdecimal() for name in names):
-        raise ConfigError(f"'{text}' is no list of numbers.", "Separate them by commas: 1,64.")
+        raise ConfigError(f"'{text}' is not a list of numbers.", "Separate them by commas: 1,64.")
     return [int(name) for name in names]
 
 

@@ -37,7 +37,9 @@ bulk = typer.Typer(
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder of the plan.")]
 Inputs = Annotated[
     list[Path],
-    typer.Argument(metavar="INPUT...", help="Text, JSON lines or Parquet; .gz, .xz and .zst too."),
+    typer.Argument(
+        metavar="INPUT...", help="Text, JSON Lines or Parquet; also with .gz, .xz or .zst."
+    ),
 ]
 ShardLines = Annotated[
     int, typer.Option("--shard-lines", min=1, help="Lines of a shard, the unit of work.")
@@ -45,13 +47,13 @@ ShardLines = Annotated[
 Column = Annotated[
     str | None, typer.Option("--column", help="The field or column to translate; none for text.")
 ]
-Into = Annotated[str, typer.Option("--into", help="The field or column that translations get.")]
+Into = Annotated[str, typer.Option("--into", help="The field or column for the translations.")]
 Lease = Annotated[
     float,
     typer.Option("--lease", min=1, help="Seconds until the shard of a silent worker is free."),
 ]
 AllowFailures = Annotated[
-    bool, typer.Option("--allow-failures", help="Leave the lines empty that could not be done.")
+    bool, typer.Option("--allow-failures", help="Leave lines that could not be translated empty.")
 ]
 
 
@@ -60,7 +62,7 @@ def plan(
     ctx: typer.Context,
     model: Model,
     inputs: Inputs,
-    out: Annotated[Path, typer.Option("--out", help="A new folder, which all workers see.")],
+    out: Annotated[Path, typer.Option("--out", help="A new folder that all workers can reach.")],
     shard_lines: ShardLines = 100_000,
     column: Column = None,
     into: Into = "translation",
@@ -95,22 +97,24 @@ def work(
     shard: Annotated[
         str | None,
         typer.Option(
-            "--shard", metavar="N|auto", help="This shard alone; auto: the number of the task."
+            "--shard", metavar="N|auto", help="Only this shard; auto: the number of the task."
         ),
     ] = None,
     lease: Lease = 600,
     minutes: Annotated[
-        float | None, typer.Option("--minutes", min=0, help="Begin no shard after this time.")
+        float | None, typer.Option("--minutes", min=0, help="Start no new shard after this time.")
     ] = None,
     trust_code: TrustCode = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Translate shards; exit 0: all is done, 1: lines failed, 3: shards are left to others."""
+    """Translate shards; exit status 0: all done, 1: lines failed, 3: other workers have some."""
     from headway.bulk.work import task_number
 
     if claim and shard is not None:
-        raise typer.BadParameter("--claim takes any shard, --shard one; give one of them.")
+        raise typer.BadParameter(
+            "--claim takes any shard and --shard takes one; give only one of these options."
+        )
     if shard is not None and shard != "auto" and not shard.isdecimal():
         raise typer.BadParameter(f"--shard is a number or auto, not {shard!r}.")
     number = None if shard is None else task_number() if shard == "auto" else int(shard)
@@ -138,7 +142,10 @@ def status(folder: Folder, as_json: AsJson = False, debug: Debug = False) -> Non
 def verify(
     folder: Folder,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Remove damaged parts, so that they are done again.")
+        bool,
+        typer.Option(
+            "--repair", help="Remove damaged parts, so that their shards are translated again."
+        ),
     ] = False,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -179,7 +186,10 @@ def run(
     ctx: typer.Context,
     model: Model,
     inputs: Inputs,
-    out: Annotated[Path, typer.Option("--out", help="A folder; again after a stop, it goes on.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="A folder; run the command again after a stop to continue."),
+    ],
     shard_lines: ShardLines = 100_000,
     column: Column = None,
     into: Into = "translation",

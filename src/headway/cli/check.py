@@ -47,7 +47,7 @@ def check(
     device: Device = "auto",
     trust_code: TrustCode = False,
 ) -> None:
-    """Look at the text of a run, and estimate its time and memory.
+    """Check the text for a run, and estimate the run's time and memory.
 
     It takes the arguments of `headway train`.
     """

@@ -21,7 +21,7 @@ Files = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[FILE …]",
-        help="Source and target, unless named by options; --out may have a second file.",
+        help="Source and target, unless options name them; --out may have a second file.",
     ),
 ]
 Source = Annotated[str, typer.Option("--source", help="Source side, or a table with both sides.")]
@@ -64,7 +64,7 @@ ValidSource = Annotated[
     ),
 ]
 ValidTarget = Annotated[
-    list[str] | None, typer.Option(help="Target side of a --valid-source that is no table.")
+    list[str] | None, typer.Option(help="Target side of a --valid-source, unless that is a table.")
 ]
 SourceColumn = Annotated[int, typer.Option(min=1, help="Column of a .tsv file with the source.")]
 TargetColumn = Annotated[int, typer.Option(min=1, help="Column of a .tsv file with the target.")]
@@ -106,9 +106,9 @@ def clean(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Repair text, drop lines by the findings of `headway check`, and log each change.
+    """Repair text, drop lines that `headway check` finds, and log each change.
 
-    Without --fix and --drop only almost certain faults are changed; the rest is counted and stays.
+    Without --fix and --drop, only almost certain faults are changed; others are only counted.
     """
     from headway.data.mending.text import clean_text
 

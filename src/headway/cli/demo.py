@@ -56,15 +56,13 @@ def demo(
         str, typer.Option("--lang", metavar="ko|en", help="Language of the messages.")
     ] = "en",
     resume: Annotated[bool, typer.Option("--resume", help="Continue a stopped demo.")] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the demo that the folder holds.")
-    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the demo in the folder.")] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
     device: Device = "auto",
 ) -> None:
-    """Train on the built-in Korean-English corpus, evaluate, translate, draw attention."""
+    """Train on the built-in Korean-English corpus, evaluate, translate, and draw attention."""
     from headway.demo import remove_demo, run_demo
     from headway.errors import ConfigError, suggest
     from headway.runtime.memory import prepare_process

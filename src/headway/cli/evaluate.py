@@ -56,7 +56,7 @@ Hypothesis = Annotated[
     list[Path] | None,
     typer.Option(
         "--hypothesis",
-        help="A file of translations, scored alone or with the models; several are allowed.",
+        help="A file of translations to score, alone or beside models; several are allowed.",
     ),
 ]
 Source = Annotated[
@@ -89,12 +89,12 @@ def evaluate(
         typer.Option(
             "--examples",
             min=0,
-            help="Sentences to show: with several systems those that differ most (default 10), "
-            "with one those with the lowest chrF (default none).",
+            help="Number of sentences to show: those that differ most between systems (default "
+            "10), or those of one system with the lowest chrF (default none).",
         ),
     ] = None,
     resamples: Annotated[
-        int, typer.Option("--resamples", min=100, help="Draws of the paired bootstrap.")
+        int, typer.Option("--resamples", min=100, help="Number of draws of the paired bootstrap.")
     ] = 1000,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of these draws.")] = 12345,
     beam: Beam = None,
@@ -121,7 +121,7 @@ def evaluate(
     text = f"{source} and {reference}" if source else str(reference)
     written = read_hypotheses(files, text, len(references))
     if len(models) + len(files) > 1 and len(references) < 2:
-        raise typer.BadParameter("To compare systems takes two sentences at least.")
+        raise typer.BadParameter("A comparison of systems needs at least two sentences.")
     way = {"beam_size": beam, "length_penalty": length_penalty}
     work = Work(device, engine, precision, shortlist, way, quiet, trust_code)
     systems = [*translate_all(models, pairs, out, work), *written]

@@ -27,7 +27,7 @@ def export(
     to: Annotated[
         str,
         typer.Option(
-            "--to", metavar="keras|ctranslate2|firefox|argos|marian", help="Form to write."
+            "--to", metavar="keras|ctranslate2|firefox|argos|marian", help="Format to write."
         ),
     ],
     out: Annotated[
@@ -38,7 +38,7 @@ def export(
         typer.Option(
             "--quantization",
             metavar="none|int8|float16",
-            help="How weights are stored (ctranslate2, argos); none, which is float32, if unset.",
+            help="How weights are stored (ctranslate2, argos); unset: none, which is float32.",
         ),
     ] = None,
     sample: Annotated[
@@ -46,7 +46,7 @@ def export(
         typer.Option(
             "--sample",
             metavar="FILE",
-            help="Sentences, one a line, to compare on; not for keras.",
+            help="Sentences to compare on, one a line; not for keras.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -54,7 +54,7 @@ def export(
     debug: Debug = False,
     trust_code: TrustCode = False,
 ) -> None:
-    """Write a model in the form of another framework, after checking that both agree."""
+    """Write a model in the format of another framework, after checking that both agree."""
     from headway.bundle import load_bundle
 
     _check(to, quantization, sample)

@@ -171,7 +171,7 @@ class Command(TyperCommand):
         return ConfigError(message, self._suggestion(option) or f"See headway {command} --help.")
 
     def _wrong_number(self, ctx: Any, asked: Sequence[str], error: Exception) -> ConfigError | None:
-        """Return the error for a value that is no number or out of range; None for other errors."""
+        """Return the error for a value out of range or not a number; None for other errors."""
         param, message = getattr(error, "param", None), getattr(error, "message", "")
         kind, beyond = _NUMBERS.search(message), _BEYOND.search(message)
         if param is None or not (kind or beyond):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 importing = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    help="Make a bundle of another program's model.",
+    help="Make a bundle from another program's model.",
 )
 
 

@@ -33,8 +33,8 @@ def inspect(
         Path | None,
         typer.Option(
             "--out",
-            help="The trace (.safetensors, .json, .npz), a picture of attention (.png, .svg, "
-            ".pdf), or the explorer with this sentence in one file (.html).",
+            help="File for the trace (.safetensors, .json, .npz), a picture of attention (.png, "
+            ".svg, .pdf), or the explorer with this sentence (.html).",
         ),
     ] = None,
     name: Annotated[
@@ -50,7 +50,7 @@ def inspect(
     at: Annotated[
         list[str] | None,
         typer.Option(
-            "--at", metavar="AXIS=PLACE", help="Place of that number; once for each axis."
+            "--at", metavar="AXIS=PLACE", help="Place of that number; give it once for each axis."
         ),
     ] = None,
     lang: Annotated[
@@ -131,7 +131,7 @@ def _check(out: Path | None, explain: str | None, at: list[str] | None, lang: st
             )
     for pair in at or []:
         if "=" not in pair:
-            raise ConfigError(f"--at {pair} is no place.", "Write it as --at head=0.")
+            raise ConfigError(f"--at {pair} is not a place.", "Write it as --at head=0.")
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -21,7 +21,9 @@ TrustCode = Annotated[
 ]
 Beam = Annotated[
     int | None,
-    typer.Option("--beam", min=1, help="Hypotheses kept; 1 is greedy. The model's own if unset."),
+    typer.Option(
+        "--beam", min=1, help="Hypotheses kept; 1 is greedy search. Unset: the model's own number."
+    ),
 ]
 LengthPenalty = Annotated[
     float | None,

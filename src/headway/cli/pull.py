@@ -22,7 +22,7 @@ def pull(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Download a model from the hub of Hugging Face and check it; no code of it runs."""
+    """Download a model from the Hugging Face Hub and check it, without running code from it."""
     from headway.interop.hub import pull as download
 
     result = download(repository, out)

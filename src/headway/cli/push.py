@@ -13,32 +13,42 @@ from headway.cli.remarks import remark_on_weights
 def push(
     model: Model,
     repository: Annotated[
-        str, typer.Argument(metavar="OWNER/NAME", help="Repository on the hub; made if missing.")
+        str,
+        typer.Argument(
+            metavar="OWNER/NAME", help="Repository on the hub; created if it does not exist."
+        ),
     ],
     private: Annotated[
         bool,
-        typer.Option("--private", help="A private repository; a public one is refused."),
+        typer.Option(
+            "--private", help="Make the repository private; an existing public one is refused."
+        ),
     ] = False,
     revision: Annotated[
-        str, typer.Option("--revision", metavar="BRANCH", help="A branch; made if missing.")
+        str,
+        typer.Option(
+            "--revision", metavar="BRANCH", help="Branch to push to; created if it does not exist."
+        ),
     ] = "",
     licence: Annotated[
         str,
         typer.Option(
-            "--license", metavar="NAME", help="Licence of the model, by the hub's name: mit."
+            "--license",
+            metavar="NAME",
+            help="Licence of the model, by the hub's name for it, such as mit.",
         ),
     ] = "",
     code: Annotated[
         Path | None,
         typer.Option(
-            "--code", metavar="FILE", help="Code with the function `change` of parts of your own."
+            "--code", metavar="FILE", help="File with the function `change` for your own parts."
         ),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Upload a model to the hub of Hugging Face, with a page made from its record."""
+    """Upload a model to the Hugging Face Hub, with a page made from its record."""
     from headway.interop.hub import push as upload
 
     remark_on_weights(model, quiet)

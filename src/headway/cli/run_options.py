@@ -15,7 +15,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="a.b=c",
-        help="Change one setting of docs/en/reference/settings.md; may be repeated.",
+        help="Change one setting (docs/en/reference/settings.md); may be repeated.",
     ),
 ]
 Source = Annotated[str, typer.Option("--source", help="Training text, source side.")]
@@ -32,7 +32,7 @@ Preset = Annotated[
 StartFrom = Annotated[
     str,
     typer.Option(
-        "--from", metavar="MODEL", help="Continue from the weights of a bundle or run: fine-tune."
+        "--from", metavar="MODEL", help="Fine-tune: start from the weights of a bundle or run."
     ),
 ]
 Minutes = Annotated[
@@ -40,7 +40,7 @@ Minutes = Annotated[
     typer.Option(
         "--minutes",
         metavar="N",
-        help="Choose steps, warm-up and validations so that everything takes N minutes.",
+        help="Choose steps, warm-up and validations so that the whole command takes N minutes.",
     ),
 ]
 

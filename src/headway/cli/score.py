@@ -21,7 +21,7 @@ def score(
     device: Device = "auto",
     trust_code: TrustCode = False,
 ) -> None:
-    """Print the log-probability of each line, and the perplexity of all."""
+    """Print the log-probability of each line, and the perplexity of the text."""
     import sys
 
     from headway.bundle import load_bundle

@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from headway.decoding.options import SearchOptions
 
 AsText = Annotated[
-    bool, typer.Option("--as-text", help="Translate the lines of HTML, subtitles and the like.")
+    bool,
+    typer.Option(
+        "--as-text", help="Translate the lines of HTML, subtitles and similar files as they are."
+    ),
 ]
 Alignments = Annotated[
     Path | None,
@@ -20,7 +23,7 @@ AttentionLayer = Annotated[
     int | None,
     typer.Option(
         "--attention-layer",
-        help="Decoder layer, from 0, whose attention aligns and covers; default: the last.",
+        help="Decoder layer, counted from 0, for alignments and coverage; default: the last.",
     ),
 ]
 Ban = Annotated[
@@ -28,7 +31,10 @@ Ban = Annotated[
     typer.Option("--ban", help="Text that must not occur; may be given several times."),
 ]
 BatchTokens = Annotated[
-    int, typer.Option(min=1, help="Tokens computed together; for speed and memory.")
+    int,
+    typer.Option(
+        min=1, help="Source tokens translated at the same time; affects speed and memory."
+    ),
 ]
 CoveragePenalty = Annotated[
     float | None,
@@ -41,12 +47,12 @@ Diversity = Annotated[
     float | None,
     typer.Option(
         "--diversity",
-        help="Penalty of a token for each hypothesis of earlier groups with it; default: 0.5.",
+        help="Penalty of a token for each hypothesis of an earlier group with it; default: 0.5.",
     ),
 ]
 Ensemble = Annotated[
     list[Path] | None,
-    typer.Option("--ensemble", help="Another model of the same vocabulary; several are allowed."),
+    typer.Option("--ensemble", help="Another model with the same vocabulary; several are allowed."),
 ]
 Engine = Annotated[
     str,
@@ -59,7 +65,8 @@ Engine = Annotated[
 Glossary = Annotated[
     Path | None,
     typer.Option(
-        "--glossary", help="Source terms with translations, a tab between; term* has any ending."
+        "--glossary",
+        help="Source terms and their translations, with a tab between; term* matches any ending.",
     ),
 ]
 Format = Annotated[
@@ -67,7 +74,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="text|html|srt|po|md|docx",
-        help="Translate a document: its text, while all else stays as it is.",
+        help="Translate the text of a document, and leave everything else as it is.",
     ),
 ]
 Groups = Annotated[
@@ -86,15 +93,15 @@ KeepRunaways = Annotated[
     bool,
     typer.Option(
         "--keep-runaways",
-        help="Keep translations that repeat themselves or are far too long; else: search again.",
+        help="Keep translations that repeat themselves or are far too long; do not search again.",
     ),
 ]
 LowerCapitals = Annotated[
     bool,
     typer.Option(
         "--lower-capitals/--leave-capitals",
-        help="Translate sentences of a document that are in capitals in small letters, and raise "
-        "their translations; or translate them as they are.",
+        help="Translate sentences in capitals in lower case, and write their translations in "
+        "capitals; or translate them as they are.",
     ),
 ]
 LengthForm = Annotated[
@@ -105,7 +112,7 @@ MaxLength = Annotated[
     int | None, typer.Option("--max-length", help="Most tokens of a translation.")
 ]
 MinLength = Annotated[
-    int | None, typer.Option("--min-length", help="Least tokens of a translation.")
+    int | None, typer.Option("--min-length", help="Fewest tokens of a translation.")
 ]
 MinP = Annotated[
     float | None,
@@ -116,7 +123,9 @@ MinP = Annotated[
 Nbest = Annotated[
     int,
     typer.Option(
-        "--nbest", min=1, help="Print N lines a sentence: number of the line, score, text."
+        "--nbest",
+        min=1,
+        help="Print N rows for each line: the line's number, score and translation.",
     ),
 ]
 NoRepeatNgram = Annotated[
@@ -131,12 +140,12 @@ Precision = Annotated[
     typer.Option(
         "--precision",
         metavar="auto|float32|bfloat16|int8",
-        help="Precision of matrix products; auto is the fastest that scores as float32 does.",
+        help="Precision of matrix products; auto is the fastest that scores like float32.",
     ),
 ]
 Prefix = Annotated[
     Path | None,
-    typer.Option("--prefix", help="Beginnings of the translations, one line a sentence."),
+    typer.Option("--prefix", help="Beginnings of the translations, one for each line."),
 ]
 PrefixBias = Annotated[
     float | None, typer.Option("--prefix-bias", help="Below 1, the prefix is favoured, not forced.")
@@ -150,21 +159,23 @@ RepetitionPenalty = Annotated[
 Sample = Annotated[
     bool, typer.Option("--sample", help="Sample tokens instead of searching for the best.")
 ]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of what is sampled.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", help="Seed of the random numbers for sampling.")
+]
 Shortlist = Annotated[
     bool,
-    typer.Option("--shortlist", help="Choose among the tokens of the model's shortlist only."),
+    typer.Option("--shortlist", help="Choose only among the tokens of the model's shortlist."),
 ]
 SplitSentences = Annotated[
     bool | None,
     typer.Option(
         "--split-sentences/--one-sentence-a-line",
-        help="Translate each sentence of a line by itself, or lines as they are; default: as the "
+        help="Translate each sentence of a line separately, or each line as it is; default: as the "
         "model was trained.",
     ),
 ]
 Stream = Annotated[
-    bool, typer.Option("--stream", help="Write each line bit by bit, as it becomes certain.")
+    bool, typer.Option("--stream", help="Write the text of each line as soon as it is certain.")
 ]
 Temperature = Annotated[
     float | None,
@@ -172,7 +183,9 @@ Temperature = Annotated[
 ]
 Terms = Annotated[
     Path | None,
-    typer.Option("--terms", help="Words that must occur, one line a sentence, tabs between them."),
+    typer.Option(
+        "--terms", help="Words that must occur in each line's translation, with tabs between them."
+    ),
 ]
 Text = Annotated[
     list[str] | None,
@@ -181,7 +194,9 @@ Text = Annotated[
 TopK = Annotated[int | None, typer.Option("--top-k", help="Sample among the K best tokens only.")]
 TopP = Annotated[
     float | None,
-    typer.Option("--top-p", help="Sample among the best tokens that have probability P together."),
+    typer.Option(
+        "--top-p", help="Sample among the fewest best tokens whose probabilities add up to P."
+    ),
 ]
 
 

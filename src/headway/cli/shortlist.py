@@ -26,19 +26,28 @@ def shortlist(
         Path | None, typer.Option("--target", help="Its translations, line by line.")
     ] = None,
     frequent: Annotated[
-        int, typer.Option("--frequent", min=0, help="Number of frequent tokens for all sentences.")
+        int,
+        typer.Option("--frequent", min=0, help="Number of frequent tokens that every list has."),
     ] = 100,
     per_piece: Annotated[
-        int, typer.Option("--per-piece", min=0, help="Number of best tokens for a source token.")
+        int,
+        typer.Option(
+            "--per-piece", min=0, help="Number of most probable translations of each source token."
+        ),
     ] = 100,
     min_probability: Annotated[
-        float, typer.Option("--min-probability", min=0, max=1, help="Their smallest probability.")
+        float,
+        typer.Option(
+            "--min-probability", min=0, max=1, help="Smallest probability of these tokens."
+        ),
     ] = 0.0,
     valid_source: ValidSource = "",
     valid_target: ValidTarget = "",
     translate: Annotated[
         bool,
-        typer.Option("--translate", help="Translate the validation text with and without it, too."),
+        typer.Option(
+            "--translate", help="Also translate the validation text with and without the shortlist."
+        ),
     ] = False,
     tokenize: Annotated[
         str, typer.Option("--tokenize", help="sacreBLEU's tokenization; none for tokenized text.")
@@ -51,7 +60,7 @@ def shortlist(
 ) -> None:
     """Learn a shortlist from parallel text, put it into the model, and report its cost.
 
-    `headway translate --shortlist` then chooses among its tokens only.
+    `headway translate --shortlist` then chooses only among its tokens.
     """
     from headway.bundle import load_bundle, save_bundle
     from headway.errors import ConfigError

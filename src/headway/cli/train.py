@@ -34,7 +34,10 @@ def train(
     config: Config = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", help="Folder of the run; unset: runs/NAME of CONFIG, runs/en-af."),
+        typer.Option(
+            "--out",
+            help="Folder of the run; unset: runs/NAME of CONFIG, or runs/en-af for the languages.",
+        ),
     ] = None,
     settings: Settings = None,
     resume: Annotated[
@@ -57,7 +60,7 @@ def train(
     device: Device = "auto",
     trust_code: TrustCode = False,
 ) -> None:
-    """Train a model from aligned text files.
+    """Train a model on aligned text files.
 
     Without a CONFIG, the presets tiny and small have training settings for a laptop.
     """

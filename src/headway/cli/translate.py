@@ -30,14 +30,19 @@ def translate(
     ctx: typer.Context,
     model: Model,
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="Text, one sentence a line; else stdin.")
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="Text, one sentence a line; default: standard input."
+        ),
     ] = None,
     text: search.Text = None,
     as_text: search.AsText = False,
     document_format: search.Format = None,
     keep: search.Keep = None,
     lower_capitals: search.LowerCapitals = True,
-    out: Annotated[Path | None, typer.Option("--out", help="Where to write; else stdout.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where to write; default: standard output.")
+    ] = None,
     beam: Beam = None,
     length_penalty: LengthPenalty = None,
     nbest: search.Nbest = 1,

@@ -108,7 +108,7 @@ def _check_preset(
                 raise ConfigError(
                     f"model.preset is to be '{name}', with {key} {value}, but {path} has {key} "
                     f"{in_file}.",
-                    f"Take that out of the file, or choose {section}.{key}, too.",
+                    f"Remove that from the file, or choose {section}.{key}, too.",
                 )
 
 

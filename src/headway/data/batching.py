@@ -108,7 +108,7 @@ def collate(pairs: Sequence[EncodedPair], indices: Sequence[int] | None = None) 
     Elsewhere: Batch, patch_trg.
     """
     if not pairs:
-        raise ConfigError("A batch of no pairs was asked for.", "Give at least one pair.")
+        raise ConfigError("A batch has no pairs.", "Give at least one pair.")
     rows = tuple(range(len(pairs))) if indices is None else tuple(int(i) for i in indices)
     if len(rows) != len(pairs):
         raise ConfigError(
@@ -239,7 +239,7 @@ def _check_budget(sizes: IntArray, *, max_tokens: int) -> None:
         too_long = int((longest > max_tokens).sum())
         raise ConfigError(
             f"max_tokens is {max_tokens}, but pair {index} (counted from 0) alone takes "
-            f"{int(longest[index])} with its added symbol ({too_long} such in all).",
+            f"{int(longest[index])} with its added symbol ({too_long} such pairs in all).",
             f"Raise max_tokens to {int(longest[index])} or more, or lower max_pieces in cleaning.",
         )
 

@@ -51,8 +51,8 @@ def read_sentences(path: StrPath) -> Iterator[str]:
     name = plain_name(path)
     if name.endswith(FORMS) and not name.endswith(".tsv"):
         raise DataError(
-            f"{path} holds records, but a file with one sentence a line is wanted.",
-            "Write each field that is meant into a text file of its own.",
+            f"{path} holds records, but a file with one sentence a line is needed.",
+            "Write the field that you need into a text file.",
         )
     return _without_columns(path) if name.endswith(".tsv") else read_lines(path)
 
@@ -62,8 +62,8 @@ def _without_columns(path: StrPath) -> Iterator[str]:
         if "\t" in line:
             raise DataError(
                 f"{path}, line {number} has columns, but a file with one sentence a line is "
-                "wanted.",
-                "Cut one of them out into a text file.",
+                "needed.",
+                "Write one of them into a text file.",
             )
         yield line
 
@@ -298,7 +298,7 @@ def check_read_again(path: StrPath) -> None:
         once = place.exists() and not (place.is_file() or place.is_dir())
     if once:
         raise DataError(
-            f"{path} is a pipe or a device and no file, but text is read more than once.",
+            f"{path} is a pipe or a device and not a file, but text is read more than once.",
             "Write it into a file first.",
         )
 

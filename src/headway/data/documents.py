@@ -44,7 +44,7 @@ def refuse_document(path: Path) -> None:
         remedy = "Save its text in a file of its own, in UTF-8, with one sentence a line."
         if name.endswith(".docx"):
             remedy = "Translate it with --format docx."
-        raise DataError(f"{path} is a document, but lines of text are wanted.", remedy)
+        raise DataError(f"{path} is a document, but lines of text are needed.", remedy)
 
 
 def without_documents(groups: Iterator[list[str]], name: str) -> Iterator[list[str]]:

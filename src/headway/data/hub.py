@@ -85,7 +85,7 @@ def _parse(source: str) -> tuple[str, dict[str, str]]:
         address = urlsplit(source)
     except ValueError as error:
         raise ConfigError(
-            f"{source} is no address of a data set ({error}).",
+            f"{source} is not an address of a data set ({error}).",
             "Write hf://FOLDER or hf://OWNER/NAME.",
         ) from None
     options = {key: values[-1] for key, values in parse_qs(address.query).items()}

@@ -30,6 +30,6 @@ def check_samples(kind: Kind) -> None:
     """Raise ConfigError for a kind of tokenizer that can cut a text in one way only."""
     if kind not in ("unigram", "bpe"):
         raise ConfigError(
-            f"A {kind} tokenizer has one way only to cut a text.",
+            f"A {kind} tokenizer has only one way to cut a text.",
             "Leave tokenizer.sampling out, or let tokenizer.kind be unigram or bpe.",
         )

@@ -40,7 +40,7 @@ Scripts = tuple[Counter[str], Counter[str]]
 def survey(pairs: Sequence[Pair], languages: TwoLanguages | None = None) -> list[Finding]:
     """Return findings on these pairs by themselves, the most harmful first.
 
-    languages: those of the training text if the pairs are no part of it; learned from the pairs if
+    languages: those of the training text if the pairs are not part of it; learned from the pairs if
     unset. All tests but that for decomposed text compare form NFC.
     """
     stripped = [pair.stripped() for pair in pairs]

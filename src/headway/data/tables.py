@@ -52,7 +52,7 @@ def tsv_pairs(
         if len(columns) < needed:
             raise DataError(
                 f"{path}, line {number}, has {counted(len(columns), 'column')}; "
-                f"columns {source_column + 1} and {target_column + 1} (counted from 1) are wanted.",
+                f"columns {source_column + 1} and {target_column + 1} (counted from 1) are needed.",
                 "Separate the columns with a tab, or name others: data.source_column, "
                 "data.target_column.",
             )
@@ -91,7 +91,8 @@ def header_remark(path: StrPath, columns: tuple[int, int], fields: Sides, langua
             "languages: data.source_language, data.target_language."
         )
     remark = (
-        f"{path}: the first line names the columns {named} and is no pair; lines are counted from "
+        f"{path}: the first line names the columns {named} and is not a pair; lines are "
+        "counted from "
         "the next one."
     )
     if all(map(is_same_language, sides, languages[::-1])):
@@ -151,7 +152,7 @@ def jsonl_pairs(path: StrPath, source_field: str, target_field: str) -> Iterator
             ) from None
         where = f"{path}, line {number},"
         if not isinstance(row, dict):
-            raise DataError(f"{where} is no JSON object.", "Write one a line, and nothing else.")
+            raise DataError(f"{where} is not a JSON object.", "Write one a line, and nothing else.")
         yield _field(row, source_field, where), _field(row, target_field, where)
 
 
@@ -251,7 +252,7 @@ def _field(row: dict[str, Any], name: str, where: str) -> str:
             raise _no_field(where, name, value, ".".join(parts[:number]))
         value = value[part]
     if not isinstance(value, str):
-        raise _no_text(where, value, name, "which is no text")
+        raise _no_text(where, value, name, "which is not text")
     if not value.isprintable() and any("\ud800" <= letter <= "\udfff" for letter in value):
         raise DataError(
             f"{where} has half a character (a lone surrogate) in field '{name}'.",

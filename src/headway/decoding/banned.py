@@ -37,7 +37,8 @@ class BannedTexts:
             written = tokenizer.marked(text.strip()).strip(_SPACE)
             if not written:
                 raise ConfigError(
-                    f"The banned text {text!r} has nothing to write.", "Ban a word or a token."
+                    f"The banned text {text!r} contains no text that can be written.",
+                    "Ban a word or a token.",
                 )
             start = _SPACE if text.startswith(" ") else ""
             self.texts.append(f"{start}{written}".encode())

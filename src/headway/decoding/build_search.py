@@ -57,7 +57,7 @@ def build_search(
     if terms:
         if not options.takes_terms:
             raise ConfigError(
-                "There are terms that must occur, but tokens are drawn or the beam has groups.",
+                "Terms that must occur cannot be combined with sampling or groups.",
                 "Leave out sampling and groups, or the terms.",
             )
         return TermsBeamSearch(options, rules, attend, observer)

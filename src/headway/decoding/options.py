@@ -138,7 +138,7 @@ class SearchOptions:
         _check("groups", self.groups, possible, allowed, "All groups are of one size.")
         if drawn and self.groups > 1:
             raise ConfigError(
-                f"There are {self.groups} groups, but tokens are drawn, which needs no beam.",
+                f"There are {self.groups} groups, but sampling has no beam to divide.",
                 "Leave out groups or sampling.",
             )
 

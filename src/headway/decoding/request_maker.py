@@ -111,7 +111,7 @@ class RequestMaker:
         """Return a request for every part of the texts; arguments as in `translate`."""
         if glossary is not None and not options.takes_terms:
             raise ConfigError(
-                "There is a glossary, but tokens are drawn or the beam has groups.",
+                "A glossary cannot be combined with sampling or groups.",
                 "Leave out sampling and groups, or the glossary.",
             )
         requests: list[Request] = []
@@ -210,7 +210,7 @@ class RequestMaker:
         ids = self.target_ids(pieces)
         if marks := [SPECIAL_PIECES[i] for i in ids if i in (PAD_ID, START_ID, END_ID)]:
             raise ConfigError(
-                f"The target contains {marks[0]}, which is no text.",
+                f"The target contains {marks[0]}, which is not text.",
                 "Give tokens of text; start and end are added.",
             )
         return ids
@@ -304,7 +304,8 @@ def _check_one_part(terms: Sequence[str], parts: Sequence[Part]) -> None:
         raise ConfigError(
             f"The text has {sentences} sentences, so it is unclear which one the terms belong to.",
             "Give each sentence by itself, take the text as one with split_sentences=False "
-            "(--one-sentence-a-line), or give a glossary, which goes by the words of the source.",
+            "(--one-sentence-a-line), or give a glossary, which looks for its terms in each "
+            "sentence.",
         )
     raise ConfigError(
         f"The sentence is too long: it would be translated in {len(parts)} parts, and it is "
@@ -409,7 +410,7 @@ def check_count(name: str, number: int) -> None:
 
 
 def check_request(sentences: Sequence[object], first: int = 0) -> None:
-    """Refuse sentences that are no text, and a negative place in the input."""
+    """Refuse sentences that are not text, and a negative place in the input."""
     require_type("first", first, Integral, "Give the number of the first sentence, from 0.")
     if first < 0:
         raise ConfigError(f"first is {first}, but must be at least 0.", "Sentences count from 0.")

@@ -15,7 +15,7 @@ from headway.decoding.translation import Translation
 Fate = Literal["kept", "finished", "pruned", "forbidden"]
 """kept: stays live. finished: ended, and is ranked. pruned: others were better.
 
-forbidden: excluded by a prefix, the output limit or a rule, or because the piece is no output
+forbidden: excluded by a prefix, the output limit or a rule, or because the piece is not an output
 (padding, start, the unknown piece).
 """
 

@@ -23,7 +23,7 @@ def tag_before(bundle: Bundle, text: str) -> str:
     if begin is None:
         problem = f"The text {shown(text)} begins with no tag"
     elif begin[0] not in tags and any(tags):
-        problem = f"The text begins with {shown(begin[0])}, which is no tag of the model"
+        problem = f"The text begins with {shown(begin[0])}, which is not a tag of the model"
     elif text != text.lstrip():
         problem = f"The text begins with a space before the tag {begin[0]}"
     else:

@@ -40,7 +40,7 @@ def parts_of_catalogue(text: str) -> Parts:
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines, start=1):
         if not _LINE.fullmatch(line.rstrip()):  # polib takes a text without an end for one
-            raise _refused(f"line {number} is no comment, and no text in quotation marks")
+            raise _refused(f"line {number} is not a comment, and not text in quotation marks")
     entries = sorted(((entry.linenum or 1) - 1, number) for number, entry in enumerate(catalogue))
     ends = [*(first for first, _ in entries[1:]), len(lines)]
     parts: Parts = []

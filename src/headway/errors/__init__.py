@@ -6,7 +6,7 @@
     ├── TokenizerError       a tokenizer that cannot be trained or read
     ├── BundleError          a trained model on disk that is damaged, incomplete or of another kind
     ├── RunError             a run folder or checkpoint that cannot be written, read or continued
-    ├── TrainingError        training that cannot go on, such as memory that does not suffice
+    ├── TrainingError        training that cannot go on, for example for lack of memory
     │   └── NotFiniteError   an update whose loss or gradient is not finite
     ├── ServingError         a server that cannot listen at its address
     ├── TraceError           a name or edit that a trace does not know (also a KeyError)

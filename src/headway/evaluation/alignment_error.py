@@ -66,7 +66,7 @@ def parse_gold(line: str, *, first: int = 0) -> GoldAlignment:
         match = _LINK.fullmatch(link)
         if match is None:
             raise DataError(
-                f"'{link}' is no link between two words.",
+                f"'{link}' is not a link between two words.",
                 "Write sure links like 3-4 and possible ones like 3p4 or 3?4, with spaces between.",
             )
         pair = int(match[1]) - first, int(match[3]) - first

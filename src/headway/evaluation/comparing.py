@@ -114,7 +114,9 @@ def compare_texts(
         counts[system] = count_texts(translated, correct, metrics, tokenize)
         chrf[system] = sentence_chrf(translated, correct)
     if len(correct) < 2:
-        raise DataError("There is one sentence to compare.", "Give two at least, better hundreds.")
+        raise DataError(
+            "There is only one sentence to compare.", "Give at least two; hundreds are better."
+        )
     return SystemComparison(
         {system: [metric.score() for metric in some] for system, some in counts.items()},
         _differences(counts, resamples, seed),

@@ -145,7 +145,7 @@ def pairs_importance(
 ) -> HeadImportance:
     """Return the same for pairs that are in pieces already; arguments as in `head_importance`."""
     if not pairs:
-        raise DataError("There is no pair to compute a loss of.", "Give at least one.")
+        raise DataError("There is no pair to compute a loss for.", "Give at least one.")
     shortest = min(len(pair.target_ids) for pair in pairs)
     if place is not None and not 0 <= place <= shortest:
         raise ConfigError(

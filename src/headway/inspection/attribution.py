@@ -107,7 +107,8 @@ def attribute(
     parts = maker.parts(source)
     if len(parts) > 1:
         raise ConfigError(
-            f"The sentence has {len(parts)} parts, but a target token is due to one.",
+            f"The sentence has {len(parts)} parts, but attribution explains a translation of "
+            "one part.",
             "Give the sentence of one part, or one that the model can take whole.",
         )
     source_ids, prefix_ids = [*chain.from_iterable(part.ids for part in parts), END_ID], ids[:place]

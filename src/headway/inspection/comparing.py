@@ -48,7 +48,7 @@ def compare(before: Trace, after: Trace, count: int = 5) -> TraceComparison:
     """
     if before.sentence is None or after.sentence is None or _pieces(before) != _pieces(after):
         raise TraceError(
-            "The two traces are of other tokens, so their rows cannot be compared.",
+            "The two traces have different tokens, so their rows cannot be compared.",
             "Trace the same source with the same target twice.",
         )
     moved = sorted(_moved(before, after), key=lambda pair: -pair[1])

@@ -92,7 +92,7 @@ def _records(file: StrPath) -> list[dict[str, Any]]:
             record = json.loads(line) if line else {}
         except ValueError as error:
             raise DataError(
-                f"{file}, line {number}: this is no JSON.", "Give the metrics.jsonl of a run."
+                f"{file}, line {number}: this is not JSON.", "Give the metrics.jsonl of a run."
             ) from error
         if record.get("kind") in ("step", "validation"):
             records.append(record)

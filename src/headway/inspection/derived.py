@@ -38,7 +38,7 @@ def derive(
 def _need(recorded: Recorded, name: str, asked: str) -> Tensor:
     if name not in recorded:
         raise TraceError(
-            f"'{asked}' is made from '{name}', which was not recorded.",
+            f"'{asked}' is computed from '{name}', which was not recorded.",
             "Record it too, or everything: record='all'.",
         )
     return recorded[name]
@@ -48,15 +48,16 @@ def _contributions(path: str, heads: Tensor, module: nn.Module | None) -> Tensor
     """Return heads[h] W^O[h] of each head, (…, H, T, d_model); they sum to the output less b^O."""
     if module is None:
         raise TraceError(
-            "What each head adds takes the model's weights, which a trace from a file does not "
-            "have.",
+            "The contribution of a head needs the model's weights, which a trace from a file "
+            "does not have.",
             "Load it together with its model: `Trace.load(path, module=model)`.",
         )
     attention = module.get_submodule(path)
     assert isinstance(attention, MultiHeadAttention)
     if changes := describe_customizations(attention):
         raise TraceError(
-            f"What each head adds is known of Headway's own attention, but {path}: {changes}.",
+            "The contribution of a head is known only for Headway's own attention, but "
+            f"{path}: {changes}.",
             "Use 'heads' and 'output', which the trace has.",
         )
     w_o = attention.w_o.weight.unflatten(1, (attention.num_heads, attention.d_v))

@@ -45,7 +45,7 @@ def explain(
     if "*" in name:
         raise TraceError(
             f"'{name}' means several tensors, but only one number can be worked out.",
-            "Give the name of one layer's.",
+            "Give the name of the tensor in one layer.",
         )
     tensor = trace[name]
     place = _place(tensor, index, where)

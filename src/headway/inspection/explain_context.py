@@ -52,8 +52,8 @@ class Working:
         """Return a part of the model, by default the one that computed the number."""
         if self.trace.module is None:
             raise TraceError(
-                f"'{self.name}' is made with the model's weights, which a trace from a file does "
-                "not have.",
+                f"'{self.name}' is computed with the model's weights, which a trace from a "
+                "file does not have.",
                 "Load it together with its model: `Trace.load(path, module=model)`.",
             )
         return self.trace.module.get_submodule(self.path if path is None else path)
@@ -62,7 +62,7 @@ class Working:
         """Return the ids that the model reads on one side, source or target."""
         if self.trace.sentence is None:
             raise TraceError(
-                f"'{self.name}' is made from ids, which the trace of a module does not have.",
+                f"'{self.name}' is computed from ids, which the trace of a module does not have.",
                 "Use `translator.trace`, which knows its sentence.",
             )
         return getattr(self.trace.sentence, f"{side}_ids")
@@ -78,8 +78,8 @@ class Working:
         """Return the variant of the model, which decides the equations."""
         if self.trace.variant is None:
             raise TraceError(
-                f"'{self.name}' is made from the input of the traced part, which its trace does "
-                "not have.",
+                f"'{self.name}' is computed from the input of the traced part, which its trace "
+                "does not have.",
                 "Trace the whole Transformer.",
             )
         return self.trace.variant

@@ -58,7 +58,7 @@ class Axis:
             place = operator.index(place)
         except TypeError:
             raise TraceError(
-                f"{place!r} is no place along the axis '{self.name}'.",
+                f"{place!r} is not a place along the axis '{self.name}'.",
                 f"Give a whole number, 0 to {length - 1}, or a token.",
             ) from None
         if not -length <= place < length:

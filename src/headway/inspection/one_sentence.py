@@ -42,12 +42,12 @@ def trace_sentence(
     if not isinstance(source, str):
         raise ConfigError(
             f"The sentence is a {type(source).__name__}, not text.",
-            "A trace is of one sentence: give a string.",
+            "A trace describes one sentence: give a string.",
         )
     parts = translator.requests.parts(source)
     if len(parts) != 1:
         raise ConfigError(
-            f"The sentence has {len(parts)} parts, but a trace is of one.",
+            f"The sentence has {len(parts)} parts, but a trace describes one.",
             "Give one sentence that the model can take whole."
             if parts
             else "Give a sentence that is not blank.",
@@ -72,7 +72,7 @@ def _only_bundle(translator: TextTranslator) -> Bundle:
     bundle = only_bundle(translator, "A trace")
     if bundle.model.training:
         raise TraceError(
-            "The model is in training mode, where dropout makes every pass another.",
+            "The model is in training mode, where dropout makes every pass different.",
             "Call its eval() first.",
         )
     return bundle

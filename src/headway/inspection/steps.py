@@ -31,7 +31,8 @@ def target_rows(trace: TracedPass, count: int = 3) -> list[TargetRow]:
     sentence = trace.sentence
     if sentence is None:
         raise TraceError(
-            "The trace of a module does not know what its rows write.", "Use `translator.trace`."
+            "The trace of a module does not know which tokens its rows write.",
+            "Use `translator.trace`.",
         )
     probabilities = trace["probabilities"].double().cpu()  # (T, V)
     values, pieces = probabilities.topk(min(count, probabilities.size(-1)), dim=-1)

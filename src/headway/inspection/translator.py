@@ -65,8 +65,9 @@ class Translator(decoding.TextTranslator):
         )
         if target is None and (count := self.requests.count_sentences(source)) > 1:
             warn(
-                f"The text has {count} sentences, which translate takes one by one. A trace is of "
-                "one search, which may leave some of them out. Trace the sentences one by one."
+                f"The text has {count} sentences, which translate takes one by one. A trace "
+                "describes one search, which may leave some of them out. Trace the sentences "
+                "one by one."
             )
         return seen
 

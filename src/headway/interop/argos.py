@@ -127,7 +127,7 @@ def _new_file(file: str | Path, bundle: Bundle) -> Path:
         path /= f"{_name(bundle)}{ENDING}"
     if path.suffix != ENDING:
         raise ConfigError(
-            f"{file} does not end in {ENDING}, by which packages are found.",
+            f"{file} does not end in {ENDING}, by which packages are recognized.",
             f"Write {path.name}{ENDING}, or name a folder.",
         )
     if path.exists():

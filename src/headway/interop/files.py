@@ -15,7 +15,7 @@ COPY_AGAIN = "Copy the folder again."
 def read_bytes(path: Path, largest: int = _LARGEST) -> bytes:
     """Return the content of a file; BundleError if it is missing or too large."""
     if not path.is_file():
-        problem = "is no file" if path.exists() else "is missing"
+        problem = "is not a file" if path.exists() else "is missing"
         raise BundleError(f"{path} {problem}.", COPY_AGAIN)
     try:
         if (size := path.stat().st_size) > largest:

@@ -67,7 +67,7 @@ def read_pickle(path: Path, remedy: str, packages: Collection[str] = ()) -> Any:
     ) as error:  # fmt: skip
         named = _REFUSED.search(str(error))
         raise BundleError(
-            f"{path} is no file of weights, or it holds more than tensors"
+            f"{path} is not a file of weights, or it holds more than tensors"
             f"{f' ({named[1]})' if named else ''}; its code was not executed.",
             remedy,
         ) from None
@@ -76,7 +76,7 @@ def read_pickle(path: Path, remedy: str, packages: Collection[str] = ()) -> Any:
 def _names(path: Path, packages: Collection[str]) -> list[str]:
     """Return the names in a checkpoint that belong to these packages.
 
-    The names in a file of PyTorch before 1.6, which is no archive, are not looked for.
+    The names in a file of PyTorch before 1.6, which is not an archive, are not looked for.
     """
     if not packages or not zipfile.is_zipfile(path):
         return []

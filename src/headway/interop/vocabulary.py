@@ -96,7 +96,7 @@ class Vocabulary:
 
 
 def ids_of(values: Mapping[str, object], path: Path) -> dict[str, int]:
-    """Return the ids by piece; BundleError for a value that is no number."""
+    """Return the ids by piece; BundleError for a value that is not a number."""
     ids = {piece: i for piece, i in values.items() if type(i) is int}
     if wrong := next((piece for piece in values if piece not in ids), None):
         raise BundleError(

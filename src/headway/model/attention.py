@@ -196,7 +196,7 @@ def use_fused_kernel(device: torch.device) -> bool:
 
 
 def head_width(d_model: int, num_heads: int) -> int:
-    """Return d_model / num_heads; ConfigError if that is no whole number."""
+    """Return d_model / num_heads; ConfigError if that is not a whole number."""
     if d_model % num_heads:
         if d_model < num_heads:
             raise ConfigError(

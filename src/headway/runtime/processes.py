@@ -136,7 +136,7 @@ def ending_is_named() -> Iterator[None]:
         if "DataLoader worker" not in str(error):
             raise
         raise HeadwayError(
-            "A worker process was ended, perhaps because memory did not suffice.",
+            "A worker process was ended, perhaps because there was not enough memory.",
             "Allow fewer threads, for example with OMP_NUM_THREADS=1, or give more memory.",
         ) from error
 

@@ -35,7 +35,7 @@ def quota() -> float:
     """Return the cores whose time a container leaves to this process; infinity without a limit."""
     with contextlib.suppress(OSError, ValueError):
         most, period = _QUOTA.read_text("utf-8").split()
-        return int(most) / int(period)  # "max" is no number
+        return int(most) / int(period)  # "max" is not a number
     return math.inf
 
 

@@ -94,7 +94,7 @@ def _html(
 ) -> str:
     if trace.sentence is None:
         raise ConfigError(
-            "The trace is of a module, and not of a sentence.", "Make it with `translator.trace`."
+            "The trace describes a module, not a sentence.", "Make it with `translator.trace`."
         )
     if trace.edits:
         raise ConfigError(

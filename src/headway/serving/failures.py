@@ -156,7 +156,7 @@ async def _of_validation(request: Request, error: Exception, *, fields: str) -> 
 def _no_json() -> Json:
     return failure(
         422,
-        "The body is no JSON object.",
+        "The body is not a JSON object.",
         "Send one, in UTF-8, with the header Content-Type: application/json.",
     )
 

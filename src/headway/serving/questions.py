@@ -239,7 +239,9 @@ def _row_axis(sentence: TracedSentence) -> Axis:
 
 def _sentence(trace: Trace) -> TracedSentence:
     if trace.sentence is None:
-        raise TraceError("The trace is not of a sentence.", "Ask for one with POST /api/trace.")
+        raise TraceError(
+            "The trace does not describe a sentence.", "Ask for one with POST /api/trace."
+        )
     return trace.sentence
 
 

@@ -133,8 +133,8 @@ def search_options(
     if sampling is not None and body.beam not in (None, 1):
         raise RefusedError(
             400,
-            f"Tokens are drawn, but the beam is {body.beam}.",
-            "Give the beam 1, or none.",
+            f"Sampling needs a beam of 1, but the beam is {body.beam}.",
+            "Set it to 1, or leave it out.",
             "beam",
         )
     beam = min(defaults.beam_size, BEAM) if body.beam is None else body.beam

@@ -88,7 +88,7 @@ def check_budget(*, resume: bool, alone: bool) -> None:
         )
     if not alone:
         raise ConfigError(
-            "minutes are measured with one process, and here are several.",
+            "minutes can be measured only with one process, but there are several.",
             "Leave --minutes out and set training.max_steps, training.warmup_steps and "
             "training.schedule.",
         )

@@ -285,7 +285,7 @@ def estimate(
     """Train the model on its largest batch and on some other batches; scale up their time.
 
     show: is called with the number of pairs trained on so far. The model is changed. Raises
-    TrainingError if memory does not suffice for one pair.
+    TrainingError if there is not enough memory for one pair.
     """
     forget_peak(next(bundle.model.parameters()).device)
     objective = Objective(bundle.model, training.label_smoothing, precision)

@@ -111,8 +111,8 @@ def load_checkpoint(
         raise RunError(f"{path} is not a checkpoint.", "Restore last.safetensors from a copy.")
     if "block" not in values["progress"]:
         raise RunError(
-            f"The checkpoint {path} is of an earlier version, which ordered the text and drew its "
-            "random numbers otherwise.",
+            f"The checkpoint {path} is of an earlier version, which ordered the text and drew "
+            "its random numbers differently.",
             "Continue it with that version, or begin another run with training.start_from.",
         )
     try:

@@ -67,7 +67,7 @@ def plan_within(
 ) -> Plan:
     """Measure a run, and choose the steps that fit into its minutes.
 
-    Raises ConfigError if the time does not suffice.
+    Raises ConfigError if the time is too short.
     """
     with reporter.preparing("Measuring the speed") as show:
         costs = measure_costs(tried, config, folder, budget.left(), show)

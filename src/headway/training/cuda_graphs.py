@@ -20,7 +20,7 @@ Run = Callable[[Batch, "Tensor | float"], Tensor]
 Record = Callable[[Callable[[], Tensor]], tuple[Callable[[], None], Tensor]]
 """Records a function; returns a function that replays it, and the tensor of its result."""
 
-OUT_OF_MEMORY = "memory does not suffice"
+OUT_OF_MEMORY = "there is not enough memory"
 
 # Enough for 99 of 100 batches of long and short text (benchmarks/log/064).
 _MOST = 128

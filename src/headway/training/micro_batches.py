@@ -19,7 +19,7 @@ from headway.training.update import StepResult, TrainingStep
 
 
 def update_within_memory(step: TrainingStep, number: int, batches: Sequence[Batch]) -> StepResult:
-    """Make update `number`, in smaller parts where memory does not suffice.
+    """Make update `number`, in smaller parts where there is not enough memory.
 
     `step.parts` is then the number of parts that fitted. Raises TrainingError if one pair alone is
     too large, if other processes would have to begin again too, or if the gradients fit but not
@@ -43,7 +43,7 @@ def update_within_memory(step: TrainingStep, number: int, batches: Sequence[Batc
         if not is_out_of_memory(error):
             raise
         raise TrainingError(
-            f"Memory does not suffice for the optimizer at step {number}.",
+            f"There is not enough memory for the optimizer at step {number}.",
             "Train a smaller model or use a machine with more memory.",
         ) from error
 
@@ -64,7 +64,7 @@ def _check_divisible(step: TrainingStep, batches: Sequence[Batch], parts: int) -
     """Raise TrainingError if smaller parts are impossible."""
     if step.world.size > 1:
         raise TrainingError(
-            f"Memory does not suffice for process {step.world.rank}, with batches in "
+            f"There is not enough memory for process {step.world.rank}, with batches in "
             f"{parts} parts.",
             f"Start another run with training.parts={2 * parts}, or with a lower "
             "training.batch_tokens.",
@@ -74,7 +74,7 @@ def _check_divisible(step: TrainingStep, batches: Sequence[Batch], parts: int) -
     source = max(batch.source_ids.size(1) for batch in batches)
     target = max(batch.target_ids.size(1) for batch in batches)
     raise TrainingError(
-        f"Memory does not suffice for one pair alone, of up to {source} source and {target} "
+        f"There is not enough memory for a single pair of up to {source} source and {target} "
         "target tokens.",
         "Lower data.max_pieces, train a smaller model or use a machine with more memory.",
     )

@@ -68,8 +68,8 @@ def check_in_a_row(skipped: int, error: NotFiniteError, clip_norm: float | None)
     """Raise TrainingError after ten updates in a row, which cannot be the fault of their text."""
     if skipped >= MOST_IN_A_ROW:
         raise TrainingError(
-            f"{error.message} Nor was that of the {skipped - 1} updates before it, all left out: "
-            "one bad batch is not the reason.",
+            f"{error.message} The {skipped - 1} updates before it were skipped for the same "
+            "reason, so a single bad batch is not the cause.",
             f"Start another run with {gentler(clip_norm)}; the last checkpoint from before is "
             "good.",
         )

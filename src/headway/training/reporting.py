@@ -184,7 +184,7 @@ class Reporter:
         self.say("  ".join(shown))
         self.samples(values["samples"])
         self.scores(values["scores"])
-        self._window.clear()  # validation is no part of the speed of training
+        self._window.clear()  # validation is not part of the speed of training
 
     def samples(self, samples: Sequence[Mapping[str, str]]) -> None:
         """Print a few sentences, each with its reference and the model's translation."""

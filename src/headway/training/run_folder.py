@@ -183,7 +183,7 @@ class RunFolder:
         source, target = self.path / "source.model", self.path / "target.model"
         if not source.exists():  # it is written last
             if self.checkpoint.exists():
-                raise RunError(f"{source} is missing, though the run has a checkpoint.", _COPY)
+                raise RunError(f"{source} is missing, although the run has a checkpoint.", _COPY)
             return None
         return Tokenizer.from_file(source), Tokenizer.from_file(target)
 
@@ -223,13 +223,13 @@ class RunFolder:
         """
         if self.checkpoint.exists():
             if not self.data.exists():
-                raise RunError(f"{self.data} is missing, though the run has a checkpoint.", _COPY)
+                raise RunError(f"{self.data} is missing, although the run has a checkpoint.", _COPY)
         else:
             validations = [record for record in self.records() if record["kind"] == "validation"]
             if self.report.exists() or self.averaged.exists() or len(validations) > 1:
                 raise RunError(
-                    f"{self.checkpoint} is missing, though the run was further: it would begin at "
-                    "step 0 and overwrite its results.",
+                    f"{self.checkpoint} is missing, although the run has made steps: it would "
+                    "begin again at step 0 and overwrite its results.",
                     _COPY,
                 )
         for bundle in (self.best, self.averaged):
@@ -329,7 +329,7 @@ class RunFolder:
                 raise RunError(
                     f"Line {number} of {self.metrics} is no record of a training: "
                     f"{line[:60].decode(errors='replace')!r}.",
-                    "Mend or remove that line, then continue with --resume.",
+                    "Correct or remove that line, then continue with --resume.",
                 )
             yield line, record
 
@@ -349,8 +349,8 @@ class RunFolder:
                 ) from None
             except OSError as error:
                 raise RunError(
-                    f"{self.path} cannot be locked ({error.strerror or error}), so that a second "
-                    "process could train in it unseen.",
+                    f"{self.path} cannot be locked ({error.strerror or error}), so a second "
+                    "process could train in it unnoticed.",
                     "Choose a folder on a file system with locks with --out.",
                 ) from error
             yield

@@ -40,11 +40,13 @@ def train_seeds(
     trust_code: as in `headway.train`.
     """
     if count < 2:
-        raise ConfigError(f"{count} seed has no spread.", "Give --seeds 2 or more.")
+        raise ConfigError(
+            f"{count} seed is not enough to show a spread.", "Give --seeds 2 or more."
+        )
     if not is_alone():
         raise ConfigError(
             "--seeds trains one run after another in one process, but there are several.",
-            "Start torchrun for each seed, with --set training.seed=N and a folder of its own.",
+            "Start torchrun for each seed, with --set training.seed=N and a separate folder.",
         )
     if not resume:
         _check_free(expanded(out))

@@ -135,7 +135,7 @@ def check_sharing(config: RunConfig) -> None:
     """Refuse embeddings that are shared by different vocabularies."""
     if config.model.shared_embeddings == "all":
         raise ConfigError(
-            "model.shared_embeddings is 'all', but the two sides have vocabularies of their own.",
+            "model.shared_embeddings is 'all', but the two sides have separate vocabularies.",
             "Set tokenizer.joint to true, or model.shared_embeddings to 'target' or 'none'.",
         )
 

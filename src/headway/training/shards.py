@@ -26,12 +26,13 @@ def check_shard(config: TrainingConfig, world: World, *, changed: bool) -> None:
     """Refuse to divide a model in a single process, or a model changed by the user."""
     if config.shard and changed:
         raise ConfigError(
-            "training.shard divides Headway's own model, not one with parts of change=.",
+            "training.shard divides only Headway's own model, not a model with the parts of "
+            "change=.",
             "Train with training.shard = false.",
         )
     if config.shard and world.size == 1:
         raise ConfigError(
-            "training.shard is true, but there is one process, and nothing to divide among.",
+            "training.shard is true, but there is only one process, so there is nothing to divide.",
             "Start several with torchrun (docs/en/howto/several-processes.md), or set "
             "training.shard=false.",
         )

@@ -194,11 +194,12 @@ def _resolve(config: RunConfig, bundle: Bundle, path: str) -> RunConfig:
         if (wanted := getattr(tokenizer, key)) != has[key]:
             raise ConfigError(
                 f"tokenizer.{key} is {wanted!r}, but that of {path} is {has[key]!r}.",
-                "Leave it out: text is cut as the model knows it. tokenizer.new_pieces adds to it.",
+                "Leave it out: text must be cut as in the model's training. Use "
+                "tokenizer.new_pieces to add tokens.",
             )
     if tokenizer.source_model or tokenizer.target_model:
         raise ConfigError(
-            f"A tokenizer is given, but that of {path} is used.",
+            f"A tokenizer is given, but the tokenizer of {path} is used.",
             "Leave tokenizer.source_model and tokenizer.target_model out, or start_from.",
         )
     decoding = bundle.decoding.model_dump()

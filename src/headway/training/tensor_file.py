@@ -39,7 +39,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         message = f"{path} cannot be read ({error.strerror or error})."
         raise RunError(message, _DAMAGED) from None
     except (BundleError, ValueError):
-        raise RunError(f"{path} cannot be read: it is no whole file.", _DAMAGED) from None
+        raise RunError(f"{path} cannot be read: it is incomplete.", _DAMAGED) from None
     text = header.get("values", "")
     if header.get("checksum") != _checksum(tensors, text):
         raise RunError(f"{path} has changed since it was written.", _DAMAGED)

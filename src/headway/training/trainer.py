@@ -182,7 +182,7 @@ class Trainer:
                     self.progress.seconds = time.perf_counter() - started
                     stopping = self.world.any(stop.is_set())
                     if self._keep(group, stopping=stopping):
-                        forget_peak(self.device)  # validation is no part of the estimate
+                        forget_peak(self.device)  # validation is not part of the estimate
                     give_back_holes(self.progress.step)
                     waiting.look()
                     if stopping and not self._enough():
@@ -226,7 +226,7 @@ class Trainer:
         """Return True if another step follows; before the end, validate unless that is done."""
         if self._enough() and not self.has_ended():
             self._validate()  # a continued run may be configured to end here
-            forget_peak(self.device)  # which is no part of the estimate
+            forget_peak(self.device)  # which is not part of the estimate
         return not self._enough()  # a new best may have extended patience
 
     def _enough(self) -> bool:
@@ -304,7 +304,7 @@ class Trainer:
         progress.seconds += time.perf_counter() - began
         progress.start = figures(result)
         self._report_validation(result, best=True)
-        forget_peak(self.device)  # validation is no part of the estimate
+        forget_peak(self.device)  # validation is not part of the estimate
 
     def _beats_start(self, value: float) -> bool:
         """Return True if the value of a step is lower than that of the starting model, if any."""

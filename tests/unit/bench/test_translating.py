@@ -504,7 +504,7 @@ def test_errors_come_before_the_work(
 
 def test_a_list_of_numbers(bundle_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["bench", "translate", str(bundle_path), "--batch", "1,x"]) == 2
-    assert "'1,x' is no list of numbers" in capsys.readouterr().err
+    assert "'1,x' is not a list of numbers" in capsys.readouterr().err
 
 
 def test_a_peer_that_is_not_installed(exported: Path, monkeypatch: pytest.MonkeyPatch) -> None:

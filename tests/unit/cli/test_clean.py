@@ -135,7 +135,7 @@ def test_lines_of_the_log_are_counted_as_by_check_also_below_a_header(run, messy
     options = ("--source-language", "en", "--target-language", "af")
     status, printed, err = run("clean", "x.tsv", "--out", "c.tsv", *options)
     assert status == 0, err
-    assert "the first line names the columns (en, af) and is no pair" in printed
+    assert "the first line names the columns (en, af) and is not a pair" in printed
     assert Path("c.removed.tsv").read_text().splitlines()[1].startswith("2\tempty-source\t")
     status, printed, _ = run("clean", "x.tsv", "--out", "c.tsv")
     assert "is read as a pair" in printed

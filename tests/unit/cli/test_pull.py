@@ -49,7 +49,7 @@ def test_what_is_missing_is_named(run, revision: str, tmp_path: Path) -> None:
     for status, name, message in (
         (1, "kim/none", "The hub has no model kim/none for this user."),
         (1, "kim/ko-en@v9", "kim/ko-en has no revision 'v9'."),
-        (2, "ko-en", "'ko-en' is no address on the hub."),
+        (2, "ko-en", "'ko-en' is not an address on the hub."),
     ):
         assert run("pull", name, "--out", tmp_path / "out")[:2] == (status, "")
         assert message in run("pull", name)[2]

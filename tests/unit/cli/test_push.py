@@ -86,7 +86,7 @@ def test_wrong_calls(
     run, hub: Hub, bundle_path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for status, arguments, message in (
-        (2, (bundle_path, "ko-en"), "'ko-en' is no address on the hub. Write OWNER/NAME"),
+        (2, (bundle_path, "ko-en"), "'ko-en' is not an address on the hub. Write OWNER/NAME"),
         (2, (bundle_path, "kim/x@v1"), "'kim/x@v1' names a revision."),
         (2, (bundle_path, "kim/x", "--code", "x.py"), "has no parts that need code. Leave --code"),
         (1, (tmp_path / "none", "kim/x"), "There is no bundle"),

@@ -61,4 +61,4 @@ def test_a_name_that_is_too_long_is_a_wrong_call(command: tuple[str, ...]) -> No
     status, out, err = headway(*command, name, *options)
     assert (status, out) == (2, "")
     assert err.startswith("Error: 'a whole sentence in the place of a model")
-    assert err.endswith("is no name of a file (File name too long). Check it.\n")
+    assert err.endswith("is not a usable file name (File name too long). Check it.\n")

@@ -458,7 +458,7 @@ def test_records_are_no_sentences(run, bundle_path: Path, tmp_path: Path) -> Non
     for command in (("translate", bundle_path, path), ("evaluate", bundle_path, *sides)):
         status, out, err = run(*command)
         assert (status, out, err.count("\n")) == (1, "", 1)
-        assert "in.jsonl holds records, but a file with one sentence a line is wanted" in err
+        assert "in.jsonl holds records, but a file with one sentence a line is needed" in err
 
 
 @pytest.mark.parametrize("name", ["in.tsv", "in.TSV", "in.tsv.gz"])
@@ -470,7 +470,7 @@ def test_columns_are_no_sentences(run, bundle_path: Path, tmp_path: Path, name: 
     status, out, err = run("translate", bundle_path, path, "--quiet")
 
     assert (status, out.count("\n"), err.count("\n")) == (1, 1, 1)
-    assert f"{name}, line 2 has columns, but a file with one sentence a line is wanted" in err
+    assert f"{name}, line 2 has columns, but a file with one sentence a line is needed" in err
     text = _write(tmp_path / "in.txt", ["a\tb"])
     assert run("translate", bundle_path, text)[0] == 0
 

@@ -95,5 +95,5 @@ def test_a_missing_library_is_named(saved: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_address_that_is_none_is_named() -> None:
-    with pytest.raises(ConfigError, match=r"hf://x\[1\] is no address"):
+    with pytest.raises(ConfigError, match=r"hf://x\[1\] is not an address"):
         next(rows_of("hf://x[1]", ("source", "target")))

@@ -190,5 +190,5 @@ def test_another_process_draws_the_same(kind: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["word", "char"])
 def test_one_way_to_cut_leaves_nothing_to_draw(kind: str) -> None:
-    with pytest.raises(ConfigError, match=f"A {kind} tokenizer has one way only"):
+    with pytest.raises(ConfigError, match=f"A {kind} tokenizer has only one way"):
         build_sampler(make(kind), 0.1)

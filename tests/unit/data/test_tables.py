@@ -79,13 +79,16 @@ def test_json_lines_have_fields_and_fields_in_fields(
     [
         ("", "line 2, is not JSON"),
         ("{", "line 2, is not JSON"),
-        ("3", "line 2, is no JSON object"),
-        ('["source", "target"]', "line 2, is no JSON object"),
+        ("3", "line 2, is not a JSON object"),
+        ('["source", "target"]', "line 2, is not a JSON object"),
         ('{"source": "a", "target": "b", "source": "c"}', "two fields 'source' in one object"),
         ('{"sorce": "a", "target": "b"}', "line 2, has no field 'source'. Did you mean 'sorce'"),
         ('{"source": "a\\ud83d", "target": "b"}', "line 2, has half a character"),
         ("[" * 100_000, "line 2, is not JSON"),
-        ('{"source": null, "target": "b"}', "line 2, has null in field 'source', which is no text"),
+        (
+            '{"source": null, "target": "b"}',
+            "line 2, has null in field 'source', which is not text",
+        ),
         ('{"source": "a", "target": ["b"]}', r'line 2, has \["b"\] in field \'target\''),
     ],
 )
@@ -268,7 +271,7 @@ def test_a_first_line_that_names_the_columns_is_said(tmp_path: Path) -> None:
     path.write_text("af\ten\nja\tyes\n")
     usual = ("source", "target")
     remark = header_remark(path, (0, 1), usual, ("af", "en"))
-    assert "the first line names the columns (af, en) and is no pair" in remark
+    assert "the first line names the columns (af, en) and is not a pair" in remark
     assert "counted from the next one" in remark
     assert "exchange data.source_column" not in remark
     assert "exchange data.source_column" in header_remark(path, (0, 1), usual, ("en", "af"))

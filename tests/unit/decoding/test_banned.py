@@ -96,7 +96,7 @@ def test_a_word_is_banned_at_the_beginning_of_a_translation_too() -> None:
 
 @pytest.mark.parametrize("text", ["", "  ", "\n"], ids=ascii)
 def test_nothing_cannot_be_banned(text: str) -> None:
-    with pytest.raises(ConfigError, match="has nothing to write"):
+    with pytest.raises(ConfigError, match="contains no text that can be written"):
         BannedTexts([text], TOKENIZER)
 
 

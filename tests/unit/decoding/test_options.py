@@ -34,7 +34,7 @@ from headway.errors import ConfigError
         ({"no_repeat_ngram": -1}, "no_repeat_ngram is -1, but must be at least 0"),
         ({"prefix_bias": 1.5}, "prefix_bias is 1.5, but must be above 0, up to 1"),
         ({"groups": 3}, "groups is 3, but must be a divisor of beam_size 4"),
-        ({"groups": 2, "sampling": Sampling()}, "There are 2 groups, but tokens are drawn"),
+        ({"groups": 2, "sampling": Sampling()}, "There are 2 groups, but sampling has no beam"),
         ({"sampling": True}, "sampling is of type bool.*Give Sampling"),
         ({"sampling": {"top_p": 0.9}}, "sampling is of type dict.*Give Sampling"),
         ({"diversity": math.inf}, "diversity is inf, but must be at least 0"),

@@ -196,12 +196,12 @@ def test_a_glossary_is_for_the_sentence_that_has_the_term(translator: TextTransl
         (
             "I go.",
             {"glossary": {"a": "b"}, "options": SearchOptions(sampling=Sampling())},
-            "a glossary, but",
+            "A glossary cannot be combined",
         ),
         (
             "I go.",
             {"glossary": {"a": "b"}, "options": SearchOptions(2, groups=2)},
-            "a glossary, but",
+            "A glossary cannot be combined",
         ),
         ("I go.", {"glossary": "a"}, "glossary is of type str"),
         # A dict would be taken for its keys.

@@ -96,7 +96,7 @@ def test_what_is_no_link_is_named_with_its_line(tmp_path: Path, link: str) -> No
     path = tmp_path / "gold"
     path.write_text(f"0-0\n\n1-1 {link}\n", encoding="utf-8")
 
-    with pytest.raises(DataError, match=rf"gold, line 3: '{link}' is no link.*3p4"):
+    with pytest.raises(DataError, match=rf"gold, line 3: '{link}' is not a link.*3p4"):
         read_gold(path)
 
 

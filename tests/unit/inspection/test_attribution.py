@@ -149,7 +149,7 @@ def test_pieces_after_the_place_do_not_matter(bundle: Bundle) -> None:
 
 def test_a_sentence_in_parts_is_refused(bundle: Bundle) -> None:
     short = replace(bundle, decoding=DecodingConfig(max_source_pieces=4))
-    with pytest.raises(ConfigError, match=r"has \d parts, but a target token is due to one"):
+    with pytest.raises(ConfigError, match=r"has \d parts, but attribution explains"):
         attribute(short, "나는 너를 본다 . " * 3, "I see", 0)
 
 

@@ -56,5 +56,5 @@ def test_masks_are_no_movement(translator, edit) -> None:
 
 
 def test_other_pieces_cannot_be_compared(translator) -> None:
-    with pytest.raises(TraceError, match="other tokens"):
+    with pytest.raises(TraceError, match="different tokens"):
         compare(translator.trace(SOURCE, TARGET), translator.trace(SOURCE, "I see"))

@@ -77,6 +77,6 @@ def test_nothing_to_draw_is_said(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="has no losses"):
         loss_curve(empty, tmp_path / "loss.png")
     empty.write_text("\nno json\n", encoding="utf-8")
-    with pytest.raises(DataError, match="line 2: this is no JSON"):
+    with pytest.raises(DataError, match="line 2: this is not JSON"):
         loss_curve(empty, tmp_path / "loss.png")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.jsonl"]

@@ -193,9 +193,9 @@ def test_edits_of_one_tensor_come_in_order(tiny: Transformer) -> None:
         ({"logits": zero(target="I")}, "No tokens are known along the axis 'target'"),
         (
             {"logits": zero(target=1.0)},
-            "1.0 is no place along the axis 'target'. Give a whole number",
+            "1.0 is not a place along the axis 'target'. Give a whole number",
         ),
-        ({"logits": zero(target=None)}, "None is no place along the axis 'target'"),
+        ({"logits": zero(target=None)}, "None is not a place along the axis 'target'"),
         ([zero()], "The edits are a list. Give them by name"),
         ({"logits": 0}, "The edit of 'logits' has the type int. Make it with zero, replace, allow"),
     ],

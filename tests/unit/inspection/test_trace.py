@@ -259,7 +259,9 @@ def test_only_what_is_wanted_is_recorded(
     assert set(expected) <= set(seen)
     assert len(seen) < 25
     if "logits" not in seen:
-        with pytest.raises(TraceError, match="'log_probs' is made from 'logits', which was not"):
+        with pytest.raises(
+            TraceError, match="'log_probs' is computed from 'logits', which was not"
+        ):
             seen["log_probs"]
 
 

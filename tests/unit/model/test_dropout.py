@@ -1,4 +1,4 @@
-"""Dropout has its rate and its scale, follows the seed, and refuses what is no probability."""
+"""Dropout has its rate and its scale, follows the seed, and refuses what is not a probability."""
 
 import functools
 import math

@@ -71,7 +71,7 @@ def test_a_trace_of_a_module_has_no_page(translator: Translator, tmp_path: Path)
 
     with headway.trace(model) as seen:
         model(torch.ones(1, 2, dtype=torch.long), torch.ones(1, 2, dtype=torch.long))
-    with pytest.raises(ConfigError, match="not of a sentence"):
+    with pytest.raises(ConfigError, match="not a sentence"):
         write_page(translator, seen, tmp_path / "page.html")
 
 

@@ -41,8 +41,8 @@ def _refused(client: TestClient, answer: Any, status: int) -> dict[str, str]:
         ({"source": 5}, 422, "'source' is 5, but must be text."),
         ({"source": None}, 422, "must be text"),
         ({}, 422, "'source' is missing."),
-        ([SOURCE], 422, "no JSON object"),
-        ("text", 422, "no JSON object"),
+        ([SOURCE], 422, "not a JSON object"),
+        ("text", 422, "not a JSON object"),
         (None, 422, "missing"),
         ({"source": SOURCE, "bem": 4}, 422, "There is no field 'bem'."),
         ({"source": SOURCE, "model": "big"}, 404, "no model 'big'"),
@@ -69,7 +69,7 @@ def test_bad_sentences(client: TestClient, path: str, body: Any, status: int, me
 def test_a_body_that_is_no_json(client: TestClient, body: bytes) -> None:
     headers = {"content-type": "application/json"}
     answer = client.post("/api/search", content=body, headers=headers)
-    assert _refused(client, answer, 422)["message"] == "The body is no JSON object."
+    assert _refused(client, answer, 422)["message"] == "The body is not a JSON object."
 
 
 @pytest.mark.parametrize(

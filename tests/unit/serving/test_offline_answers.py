@@ -129,5 +129,5 @@ def test_a_model_that_is_broken_can_be_looked_at(translator: Translator) -> None
     broken = Translator(dataclasses.replace(translator.bundle, model=model), engine="reference")
     with TestClient(create_app([Served("broken", broken, "d" * 64)]), base_url=OWN) as client:
         trace = client.post("/api/trace", json={"source": SOURCE, "target": "I see"}).json()
-        answers = _answers(client, trace)  # refuses what is no number
+        answers = _answers(client, trace)  # refuses what is not a number
     assert answers["tensors"]

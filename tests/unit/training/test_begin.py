@@ -176,7 +176,7 @@ def test_what_tokenizers_cannot_do_is_said_before_text_is_encoded(
     if how == "trained":
         config = config.model_copy(update={"model": type(config.model)()})
     monkeypatch.setattr(prepare_module, "encode_texts", None)
-    problem = "vocabularies of their own" if how == "two" else "A word tokenizer has one way only"
+    problem = "separate vocabularies" if how == "two" else "A word tokenizer has only one way"
 
     with pytest.raises(ConfigError, match=problem):
         begin_as(World(), config, tmp_path / "run")

@@ -97,7 +97,7 @@ def test_a_changed_run_goes_on_bit_for_bit(config: RunConfig, tmp_path: Path) ->
 def test_shares_of_the_weights_are_refused(config: RunConfig, tmp_path: Path) -> None:
     divided = config.model_copy(update={"training": config.training.replace({"shard": True})})
 
-    with pytest.raises(ConfigError, match="not one with parts of change="):
+    with pytest.raises(ConfigError, match="not a model with the parts of change="):
         train(divided, tmp_path / "run", change=cosine)
     assert not (tmp_path / "run").exists()
 

@@ -240,7 +240,7 @@ def test_time_is_that_of_all_steps_and_memory_that_of_the_largest_batch(
     config = make_config(training={"accumulate": 3, "max_steps": 40})
     check_run(config, "cpu")  # modules and compiled loops are loaded once
     tried.clear()
-    held = np.ones(40_000_000)  # as a tokenizer in training may; it is no part of what steps take
+    held = np.ones(40_000_000)  # as a tokenizer in training may; it is not part of what steps take
     before = peak_memory(torch.device("cpu"))
     del held
 

@@ -270,7 +270,7 @@ def test_where_memory_is_short_recordings_make_room_for_passes(
         assert found.loss == pytest.approx(expected.loss, rel=1e-6)
         assert found.gradient_norm == pytest.approx(expected.gradient_norm, rel=1e-5)
 
-    assert recorded.stopped_by == "memory does not suffice"
+    assert recorded.stopped_by == "there is not enough memory"
     assert step.parts == 1
 
 
@@ -294,7 +294,7 @@ def test_what_does_not_fit_as_a_recording_is_no_reason_to_divide_batches(
         loss = update_within_memory(step, number, [batch]).loss
         assert loss == pytest.approx(plain(number, [batch]).loss, rel=1e-6)
 
-    assert step.recorded.stopped_by == "memory does not suffice"
+    assert step.recorded.stopped_by == "there is not enough memory"
     assert step.parts == 1
     assert not step.recorded._recordings
     assert step.preparations() == 0  # none any more

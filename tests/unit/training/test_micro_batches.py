@@ -114,7 +114,7 @@ def test_one_pair_that_does_not_fit_is_an_error_that_changes_nothing(
     tried = memory(0)
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
 
-    with pytest.raises(TrainingError, match=r"one pair alone, of up to 6 source .*max_pieces"):
+    with pytest.raises(TrainingError, match=r"a single pair of up to 6 source .*max_pieces"):
         update_within_memory(make_step(model), 1, [collate(pairs[:5])])
 
     assert tried == [5, 3, 2, 1]
@@ -133,7 +133,7 @@ def test_memory_that_the_optimizer_lacks_is_no_reason_for_parts(
 
     step.optimizer.register_step_pre_hook(fail)  # the last thing before weights change
 
-    with pytest.raises(TrainingError, match="does not suffice for the optimizer at step 3"):
+    with pytest.raises(TrainingError, match="not enough memory for the optimizer at step 3"):
         update_within_memory(step, 3, [collate(pairs)])
 
     assert step.parts == 1

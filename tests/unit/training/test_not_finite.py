@@ -63,7 +63,7 @@ def test_the_error_that_ends_a_run_says_how_to_go_on() -> None:
 def test_ten_in_a_row_end_the_run() -> None:
     check_in_a_row(9, ERROR, None)
 
-    with pytest.raises(TrainingError, match="9 updates before it, all left out") as caught:
+    with pytest.raises(TrainingError, match="9 updates before it were skipped") as caught:
         check_in_a_row(10, ERROR, None)
 
     assert not isinstance(caught.value, NotFiniteError)

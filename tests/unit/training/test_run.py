@@ -284,10 +284,10 @@ class TestFinishedRun:
         ("damage", "message"),
         [
             (lambda run: (run / "checkpoints/last.safetensors").unlink(),
-             r"last\.safetensors is missing, though the run was further"),
+             r"last\.safetensors is missing, although the run has made steps"),
             (lambda run: shutil.rmtree(run / "checkpoints"), r"last\.safetensors is missing"),
             (lambda run: (run / "data.json").unlink(),
-             r"data\.json is missing, though the run has a checkpoint"),
+             r"data\.json is missing, although the run has a checkpoint"),
             (lambda run: (run / "data.json").write_text("{"), r"data\.json is damaged"),
             (lambda run: (run / "data.json").write_text("[]"), r"data\.json is damaged"),
             (lambda run: (run / "best/manifest.json").unlink(), "best exists and is not a bundle"),
@@ -592,7 +592,7 @@ def test_separate_tokenizers_make_a_bundle_of_two(
         (
             {"tokenizer": {"joint": False}, "data": {"target": "train.capitals"}},
             ConfigError,
-            "vocabularies of their own",
+            "separate vocabularies",
         ),
         (
             {"training": {"schedule": "linear", "warmup_steps": 12}},

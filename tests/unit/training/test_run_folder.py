@@ -239,7 +239,7 @@ def test_a_tokenizer_that_is_gone_is_not_trained_anew_beside_a_checkpoint(
     folder.checkpoint.touch()
 
     with pytest.raises(
-        RunError, match=r"source\.model is missing, though the run has a checkpoint"
+        RunError, match=r"source\.model is missing, although the run has a checkpoint"
     ):
         folder.read_tokenizers()
 

@@ -135,7 +135,7 @@ def test_a_text_that_is_far_too_long_is_not_cut_in_vain(
 
 def test_a_tokenizer_with_one_way_to_cut_cannot_sample(make_config: MakeConfig) -> None:
     config = make_config(tokenizer={"sampling": 0.1})
-    with pytest.raises(ConfigError, match="A word tokenizer has one way only"):
+    with pytest.raises(ConfigError, match="A word tokenizer has only one way"):
         build_stream(config, *_reordered(encode(config)))
 
 

@@ -184,7 +184,7 @@ def test_a_longer_recipe_that_was_stopped_is_not_over(
 def test_what_is_in_the_way_is_refused_before_anything_is_trained(
     config: RunConfig, tmp_path: Path
 ) -> None:
-    with pytest.raises(ConfigError, match="1 seed has no spread"):
+    with pytest.raises(ConfigError, match="1 seed is not enough to show a spread"):
         train_seeds(config, tmp_path / "new", 1)
     with pytest.raises(RunError, match="holds no runs of several seeds"):
         train_seeds(None, tmp_path / "new", 2, resume=True)

@@ -261,7 +261,7 @@ def test_tags_of_the_model_that_the_text_lacks_are_named(
         ({"model": {"preset": "tiny"}}, r"model\.d_ff is 256, but the model in .*old has 19"),
         ({"tokenizer": {"kind": "bpe"}}, r"tokenizer\.kind is 'bpe', but that of .* is 'word'"),
         ({"tokenizer": {"joint": False}}, r"tokenizer\.joint is False, but that of .* is True"),
-        ({"tokenizer": {"source_model": "x"}}, "A tokenizer is given, but that of"),
+        ({"tokenizer": {"source_model": "x"}}, "A tokenizer is given, but the tokenizer of"),
     ],
 )
 def test_another_model_is_refused_and_the_difference_named(

@@ -70,7 +70,7 @@ def read_fairseq(path: Path) -> ReadModel:
     folder = checkpoint.parent
     content = read_pickle(checkpoint, _GIVE, _PACKAGES)
     if not isinstance(content, dict) or "model" not in content:
-        raise BundleError(f"{checkpoint} is no checkpoint of fairseq.", "It has a 'model'.")
+        raise BundleError(f"{checkpoint} is not a checkpoint of fairseq.", "It has a 'model'.")
     settings, task = settings_of(content, checkpoint)
     values = architecture(settings, task)
     sides, languages, notes = sides_of(task, folder)
@@ -138,7 +138,7 @@ def _layers(weights: Weights, values: dict[str, Any]) -> dict[str, Tensor]:
             if not is_whole:
                 raise BundleError(
                     f"The {stack} in {weights.path} is of an old version, without a LayerNorm "
-                    "behind its last layer.",
+                    "after its last layer.",
                     "Such pre-norm models cannot be imported.",
                 )
             ours |= layer_norm(f"{stack}.norm", weights, f"{stack}.layer_norm", width)

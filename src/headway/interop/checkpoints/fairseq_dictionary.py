@@ -81,7 +81,7 @@ def read_dictionary(path: Path) -> Dictionary:
         old = ids.get(word)
         if old is not None and (not again or old < len(_SPECIAL)):
             raise BundleError(
-                f"Line {number} of {path} has the token {shown(word)}, which is there before.",
+                f"Line {number} of {path} has the token {shown(word)}, which it already has.",
                 SAME_MODEL,
             )
         if old is not None:

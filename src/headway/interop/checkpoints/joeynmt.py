@@ -67,7 +67,9 @@ def read_joeynmt(path: Path) -> ReadModel:
     decoding, notes = _decoding(settings.below("testing"))
     content = read_pickle(checkpoint, "Give a checkpoint as JoeyNMT writes it.")
     if not isinstance(content, dict) or "model_state" not in content:
-        raise BundleError(f"{checkpoint} is no checkpoint of JoeyNMT.", "It has a 'model_state'.")
+        raise BundleError(
+            f"{checkpoint} is not a checkpoint of JoeyNMT.", "It has a 'model_state'."
+        )
     weights = Weights(content["model_state"], checkpoint)
     ours, shared = _tensors(weights, values, sides)
     config, model = model_of(values | {"shared_embeddings": shared}, ours, sides, settings.path)
@@ -92,7 +94,7 @@ def _settings(path: Path) -> Values:
     except (yaml.YAMLError, ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
-        raise BundleError(f"{path} is not in YAML's form, or has no settings.", SAME_MODEL)
+        raise BundleError(f"{path} is not valid YAML, or has no settings.", SAME_MODEL)
     settings = Values(values, path)
     data = settings.below("data")
     if isinstance(data.values.get("src"), str):

@@ -23,7 +23,7 @@ def greedy_decode(
     """Return the ids of one translation for each row of source_ids (B, S), without end symbols.
 
     source_ids: END at the end, padding after it. max_lengths: most pieces, a number for each row.
-    num_pieces: size of the vocabulary, if the model's table has more rows; these are no text. The
+    num_pieces: size of the vocabulary, if the model's table has more rows; these are not text. The
     whole prefix goes through the model at every step, plain and slow. It is padded to a length that
     doubles when it is full, because JAX compiles the model for every new length.
     """

@@ -94,7 +94,7 @@ class BinaryFile:
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError:
-            raise self.damaged(f"'{name}' is no text in UTF-8.") from None
+            raise self.damaged(f"'{name}' is not text in UTF-8.") from None
 
     def damaged(self, problem: str) -> BundleError:
         """Return the error for this file."""
@@ -166,7 +166,7 @@ class BinaryFile:
             raise self.damaged(f"The name of array {number} has {length} bytes.")
         data = self._bytes[place : place + length].tobytes()
         if len(data) < length or data[-1] or b"\0" in data[:-1] or not data[:-1].isascii():
-            raise self.damaged(f"The name of array {number} is no text that ends with a zero.")
+            raise self.damaged(f"The name of array {number} is not text that ends with a zero.")
         return data[:-1].decode()
 
     def _shape(self, place: int, name: str, kind: int, axes: int) -> tuple[int, ...]:

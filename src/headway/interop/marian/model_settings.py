@@ -84,7 +84,7 @@ def parse_settings(text: str) -> dict[str, str | list[str]]:
             settings[name] = [] if value == "[]" else value
         else:
             raise BundleError(
-                f"The model's settings have the line {shown(bare)}, which is no setting.",
+                f"The model's settings have the line {shown(bare)}, which is not a setting.",
                 "Give a model as Marian wrote it.",
             )
     return settings

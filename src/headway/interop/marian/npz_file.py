@@ -27,7 +27,7 @@ class NpzFile:
                 raise self.damaged("It is many times larger than its file.")
             self._arrays = np.load(path, allow_pickle=False)
         except _READING:
-            raise self.damaged("It is no file of arrays.") from None
+            raise self.damaged("It is not a file of arrays.") from None
         if len(set(names)) < len(names):
             raise self.damaged("It has an array twice.")
         self.names = set(self._arrays.files)
@@ -40,7 +40,7 @@ class NpzFile:
         """Return a matrix; BundleError if it is missing, of another type or not finite."""
         array = self._array(name)
         if array.dtype not in (np.float32, np.float16) or array.ndim != 2:
-            raise self.damaged(f"'{name}' is no matrix of float32 but {array.dtype}.")
+            raise self.damaged(f"'{name}' is not a matrix of float32 but {array.dtype}.")
         if not np.isfinite(array).all():
             raise self.damaged(f"'{name}' is not finite.")
         return array.astype(np.float32)
@@ -49,7 +49,7 @@ class NpzFile:
         """Return the text of the model's settings, which ends with a NUL."""
         array = self._array(SETTINGS)
         if array.dtype.itemsize != 1 or array.size > 2**20:
-            raise self.damaged(f"'{SETTINGS}' is no text.")
+            raise self.damaged(f"'{SETTINGS}' is not text.")
         return array.tobytes().rstrip(b"\0").decode("utf-8", "replace")
 
     def _array(self, name: str) -> NDArray[np.generic]:

@@ -139,7 +139,7 @@ def _listed(path: Path) -> dict[str, int]:
         piece = _unquoted(entry[1]) if entry else None
         if entry is None or piece is None or piece in ids:
             raise BundleError(
-                f"{path} has the line {shown(line)}, which is no token with its id, or one that "
+                f"{path} has the line {shown(line)}, which is not a token with its id, or one that "
                 "is there already.",
                 COPY_AGAIN,
             )
@@ -254,6 +254,6 @@ def _decoding(decoder: Settings, path: Path) -> DecodingConfig:
         raise BundleError(f"{path}: {error.message}", error.remedy) from None
     except ValueError:
         raise BundleError(
-            f"beam-size {beam!r} or normalize {normalize!r} in {path} is no number.",
+            f"beam-size {beam!r} or normalize {normalize!r} in {path} is not a number.",
             "Change it there.",
         ) from None

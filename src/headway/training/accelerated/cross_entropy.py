@@ -54,7 +54,7 @@ def projected_cross_entropy(
 def _real_rows(
     hidden: Float[Tensor, "N d_model"], labels: Int[Tensor, " N"], pad_id: int, pads: bool
 ) -> tuple[Float[Tensor, "R d_model"], Int[Tensor, " R"]]:
-    """Return the rows that are no padding; pads: repeat the last as padding, to a row bucket."""
+    """Return the rows that are not padding; pads: repeat the last as padding, to a row bucket."""
     real = (labels != pad_id).nonzero()[:, 0]
     missing = few_counts(len(real)) - len(real) if pads else 0
     labels = F.pad(labels[real], (0, missing), value=pad_id)

@@ -43,6 +43,6 @@ class _RefuseSecondDerivative(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Tensor) -> tuple[Tensor | None, ...]:
         raise ConfigError(
-            "A second derivative was asked for, but the fast paths have first derivatives only.",
+            "A second derivative was requested, but the fast paths have only first derivatives.",
             "Leave out headway.accelerated, and take label_smoothed_cross_entropy of the logits.",
         )

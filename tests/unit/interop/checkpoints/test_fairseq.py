@@ -410,7 +410,7 @@ def test_words_and_settings(files: Files, write: Callable, tmp_path: Path) -> No
     cut = ["▁ein", "▁hau@@", "▁s", "▁ist", "<unk>", "▁.", "<unk>"]
     assert tokenizer.pieces(ids) == cut
     assert tokenizer.decode(ids[:4]) == "ein hau@@ s ist"
-    assert tokenizer.decode([4, ids[2]]) == "s"  # <s> is no text
+    assert tokenizer.decode([4, ids[2]]) == "s"  # <s> is not text
     assert tokenizer.encode("madeupword0000") == [len(tokenizer) - 1]
 
 
@@ -529,8 +529,8 @@ def test_a_later_line_of_a_dictionary_takes_the_place_of_an_earlier_one(
     [
         ("das 3\nist\n", r"Line 2 of .* is 'ist', but must be a token and its number"),
         ("das x\n", "Line 1 of"),
-        ("das 3\ndas 2\n", r"Line 2 of .* has the token 'das', which is there before"),
-        ("<pad> 3 #fairseq:overwrite\n", "Line 1 of .* which is there before"),
+        ("das 3\ndas 2\n", r"Line 2 of .* has the token 'das', which it already has"),
+        ("<pad> 3 #fairseq:overwrite\n", "Line 1 of .* which it already has"),
         ("das 3\n", r"'encoder.embed_tokens.weight' in .* has the shape \(14, 12\)"),
         (" 3\n", "The vocabulary has the token ''"),
         (b"\xff 3\n", "is not in UTF-8"),
@@ -638,7 +638,7 @@ def test_tensors_that_do_not_fit(
 def test_an_old_pre_norm_model(stack: str, files: Files, write: Callable, tmp_path: Path) -> None:
     state, _ = in_form(files, **FORMS["pre, gelu, three tables"])
     state[f"{stack}.version"] = torch.tensor([1.0])
-    with pytest.raises(BundleError, match=f"The {stack} in .* without a LayerNorm behind its last"):
+    with pytest.raises(BundleError, match=f"The {stack} in .* without a LayerNorm after its last"):
         import_fairseq(write(files), tmp_path / "out")
 
 
@@ -696,7 +696,7 @@ def test_truncated_files(files: Files, write: Callable, tmp_path: Path) -> None:
     whole = (folder / "checkpoint_best.pt").read_bytes()
     for length in (0, 100, len(whole) // 2, len(whole) - 1):
         (folder / "checkpoint_best.pt").write_bytes(whole[:length])
-        with pytest.raises(BundleError, match="is no file of weights"):
+        with pytest.raises(BundleError, match="is not a file of weights"):
             import_fairseq(folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

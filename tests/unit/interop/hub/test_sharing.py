@@ -46,7 +46,7 @@ def test_an_address_loads_wherever_a_folder_does(hub: Hub, plain: Path) -> None:
         assert torch.equal(tensor, model_tensors(theirs.model)[name])
     translator = headway.load(str(pushed.address), engine="reference")
     assert translator.bundle.checksum == ours.checksum
-    with pytest.raises(ConfigError, match="hf://kim/new is no folder"):
+    with pytest.raises(ConfigError, match="hf://kim/new is not a folder"):
         save_bundle("hf://kim/new", ours)
 
 

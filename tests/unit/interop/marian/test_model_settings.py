@@ -19,7 +19,7 @@ def test_yaml_of_one_level() -> None:
 
 @pytest.mark.parametrize("line", ["  nested: 1", "no setting", "- 1", "a: b\n  - 1"])
 def test_other_yaml_is_refused_by_its_line(line: str) -> None:
-    with pytest.raises(BundleError, match=r"the line .*, which is no setting"):
+    with pytest.raises(BundleError, match=r"the line .*, which is not a setting"):
         parse_settings(line)
     with pytest.raises(BundleError, match="The settings have 100,000 letters"):
         parse_settings(line[0] * 100_000)

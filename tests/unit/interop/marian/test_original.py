@@ -232,7 +232,7 @@ BROKEN: dict[str, tuple[Change, str]] = {
     "missing": (lambda files, arrays: arrays.pop(BIAS), f"lacks '{BIAS}'"),
     "extra": (lambda files, arrays: arrays.update(Wpos=np.zeros((9, 6), np.float32)), "has 'Wpos'"),
     "shape": (lambda files, arrays: arrays.update({BIAS: arrays[BIAS][:, 1:]}), "has shape"),
-    "type": (lambda files, arrays: arrays.update({BIAS: arrays[BIAS].astype(int)}), "no matrix"),
+    "type": (lambda files, arrays: arrays.update({BIAS: arrays[BIAS].astype(int)}), "not a matrix"),
     "infinite": (lambda files, arrays: arrays.update({BIAS: arrays[BIAS] / 0}), "is not finite"),
     "vocabulary": (
         lambda files, arrays: arrays.update(Wemb=arrays["Wemb"][1:]), "tokens, but the vocabulary"
@@ -254,7 +254,7 @@ BROKEN: dict[str, tuple[Change, str]] = {
         lambda files, arrays: files.update({"opus.vocab.yml": "</s>: 0\n<unk>: 2"}),
         "not 0 to",
     ),
-    "no zip": (lambda files, arrays: files.update({"opus.npz": b"abc"}), "is no file of arrays"),
+    "no zip": (lambda files, arrays: files.update({"opus.npz": b"abc"}), "is not a file of arrays"),
     "code": (lambda files, arrays: files.update({"opus.npz": _code()}), "no array of numbers"),
     "bomb": (
         lambda files, arrays: files.update(

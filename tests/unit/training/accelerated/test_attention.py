@@ -231,7 +231,7 @@ def test_a_second_derivative_is_refused_rather_than_wrong(power: int) -> None:
     total = by_loops(q, q, q, None, 1).sum()
     (gradient,) = torch.autograd.grad(total**power, q, create_graph=True)
 
-    with pytest.raises(ConfigError, match="A second derivative was asked for"):
+    with pytest.raises(ConfigError, match="A second derivative was requested"):
         gradient.sum().backward()
 
 

@@ -144,7 +144,7 @@ def test_a_second_derivative_is_refused_rather_than_wrong(power: int) -> None:
     total = projected_cross_entropy(hidden, values["weight"], None, values["labels"]).loss
     (gradient,) = torch.autograd.grad(total**power, hidden, create_graph=True)
 
-    with pytest.raises(ConfigError, match="A second derivative was asked for"):
+    with pytest.raises(ConfigError, match="A second derivative was requested"):
         gradient.sum().backward()
 
 

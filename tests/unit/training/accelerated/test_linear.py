@@ -322,7 +322,7 @@ def test_a_second_derivative_is_refused(power: int) -> None:
         y = (project(x, projection).float().sum()) ** power
     (slope,) = torch.autograd.grad(y, x, create_graph=True)
 
-    with pytest.raises(ConfigError, match="A second derivative was asked for"):
+    with pytest.raises(ConfigError, match="A second derivative was requested"):
         slope.sum().backward()
 
 
