@@ -43,7 +43,7 @@ _TOGETHER = 2**16
 _LINE = 16  # words of a cache line
 _LINES = OUTPUTS // _LINE  # of an input's weights in a block
 # From so many rows on, the processor alone loads ahead too late: 4 rows with all weights of a
-# base model's decoder are 1.16 times as fast (benchmarks/log/104). Fewer rows are slower with it.
+# base model's decoder are 1.15 times as fast (benchmarks/log/104). Fewer rows are slower with it.
 _ROWS_THAT_WAIT, _INPUTS_AHEAD = 4, 48
 _FLOATS, _INTS = ir.VectorType(FLOAT, _LANES), ir.VectorType(INT, _LANES)
 _BYTES, _SHORTS = ir.VectorType(ir.IntType(8), 4 * _LANES), ir.VectorType(SHORT, 2 * _LANES)
@@ -102,27 +102,25 @@ def multiply_blocks(
     size = weight.shape[1] * OUTPUTS
     floor = np.float32(0.0) if relu else np.float32(-np.inf)
     share = OUTPUTS // numbers_of_a_word(y)  # of a row of y
-    last = np.empty((_ROWS, share), y.dtype)  # of the last block, if y ends within it
+    # Vectors that go to several rows of y one after the other would delay the next loads, above all
+    # on processors without AVX-512 (benchmarks/log/104).
+    sums = np.empty((_ROWS, OUTPUTS), np.float32)
+    line = np.empty(share, y.dtype)
     together = max(_TOGETHER // (4 * size), 1)
     for begin in range(first_block, last_block, together):
         end = min(begin + together, last_block)
         for row in range(0, count, _ROWS):
             rows, group = min(count - row, _ROWS), row // _ROWS
             for block in range(begin, end):
-                at, first = block * size, block * share
+                at = block * size
                 # The next blocks come into the second cache meanwhile: a line of each input with
                 # each group of rows. All lines at once would delay the products. Behind the last
                 # block are the weights of the next product, if it was made next.
                 ahead = at  # nothing else
                 if count > _ROWS and group < _LINES:
                     ahead = at + together * size + group * _LINE
-                fits = first + share <= width
-                out, place, stride = (y, row * width + first, width) if fits else (last, 0, share)
                 # Not in a function: a call with this many arrays takes as long as a row.
-                inputs = (
-                    x, row, weight, at, weight.shape[1], ahead, row_steps, zeros, floor,
-                    out, place, stride,
-                )  # fmt: skip
+                inputs = x, row, weight, at, weight.shape[1], ahead, row_steps, zeros, floor, sums
                 if rows == 6:
                     _multiply_six(*inputs)
                 elif rows == 5:
@@ -135,10 +133,24 @@ def multiply_blocks(
                     _multiply_two(*inputs)
                 else:
                     _multiply_one(*inputs)
-                if not fits:
-                    for i in range(rows):
+                first = block * share
+                for i in range(rows):
+                    if first + share <= width:
+                        _copy_line(sums, i * OUTPUTS, y, (row + i) * width + first)
+                    else:
+                        _copy_line(sums, i * OUTPUTS, line, 0)
                         for o in range(first, width):
-                            y[row + i, o] = last[i, o - first]
+                            y[row + i, o] = line[o - first]
+
+
+@generated(types.void)
+def _copy_line(code: Code, sums: FlatArray, begin: Value, y: FlatArray, place: Value) -> None:
+    """Copy the outputs of a block; a slice of y would count references."""
+    pairs = y.kind.dtype == types.uint32
+    for v in range(_VECTORS):
+        vector = sums.read(begin + _LANES * v, _FLOATS)
+        vector = code.to_bfloat16(vector) if pairs else vector
+        y.store(place + (_LANES * v // 2 if pairs else _LANES * v), vector)
 
 
 AddProducts = Callable[[Code, Value, Sequence[Value], Sequence[Value]], Value]
@@ -193,12 +205,10 @@ def _write_product(rows: int) -> Any:
         row_steps: FlatArray,
         zeros: FlatArray,
         floor: Value,
-        out: FlatArray,
-        place: Value,
-        stride: Value,
+        found: FlatArray,
     ) -> None:
         kind = weight.kind.dtype
-        bytes_, pairs = kind == types.int32, out.kind.dtype == types.uint32
+        bytes_ = kind == types.int32
         if x.kind.dtype != kind:
             raise TypingError(f"rows of {x.kind.dtype} cannot be multiplied with words of {kind}")
         at_once, add_products = _instruction(kind)
@@ -249,11 +259,8 @@ def _write_product(rows: int) -> Any:
                     for total, step, bias in scales
                 ]
             for v, total in enumerate(outputs):
-                number = code.larger(floors, total)
-                if pairs:
-                    out.store(place + stride * i + _LANES // 2 * v, code.to_bfloat16(number))
-                else:
-                    out.store(place + stride * i + _LANES * v, number)
+                place = code.constant((i * _VECTORS + v) * _LANES, WORD)
+                found.store(place, code.larger(floors, total))
 
     return generated(types.void)(write)
 
