@@ -285,3 +285,43 @@ def test_an_interrupted_loop_goes_on_and_a_dropped_sentence_changes_no_other(
         while batch.sentences.at_work.any():
             found |= dict(batch.advance())
     assert found == {0: expected[0], 1: expected[3], 2: expected[2]}
+
+
+@settings(max_examples=40)
+@given(
+    options=some_options(),
+    requests=requests_strategy,
+    seed=st.integers(0, 20),
+    enough=st.integers(1, 7),
+)
+def test_the_loop_goes_on_until_enough_sentences_have_ended(
+    build: Callable[..., Transformer],
+    options: SearchOptions,
+    requests: list[Request],
+    seed: int,
+    enough: int,
+) -> None:
+    engine = build_engine(build(seed), "packed")
+    count = len(requests)
+    expected = results_of(build_batch(engine, options, count), requests, count)
+    batch = build_batch(engine, options, count)
+    found: dict[int, list[Hypothesis]] = {}
+    with torch.inference_mode():
+        batch.begin(range(count), requests)
+        while len(found) < count:
+            left = count - len(found)
+            found |= dict(batch.advance(enough))
+            assert left - (count - len(found)) >= min(enough, left)
+    assert found == expected
+
+
+def test_the_loop_takes_no_step_after_enough_sentences_have_ended(
+    build: Callable[..., Transformer],
+) -> None:
+    engine = build_engine(build(4), "packed")
+    batch = build_batch(engine, SearchOptions(1, min_length=9), 4)
+    assert isinstance(batch, CompiledBatch)
+    with torch.inference_mode():
+        batch.begin(range(4), [Request([5, 3], length) for length in (2, 8, 3, 5)])
+        assert sorted(slot for slot, _ in batch.advance(3)) == [0, 2, 3]
+    assert batch.sentences.steps[1] == 6  # five pieces and the end of the third one

@@ -25,8 +25,8 @@ class StepwiseBatch(Generic[State]):
         self.engine.encode(self.state, slots, sources, lists or None)
         self.search.begin(slots, [request.by_place() for request in requests])
 
-    def advance(self) -> list[tuple[int, list[Hypothesis]]]:
-        """Take one step."""
+    def advance(self, enough: int = 1) -> list[tuple[int, list[Hypothesis]]]:
+        """Take one step, however many sentences are wanted."""
         advance = self.search.advance(self.engine.step(self.state, *self.search.rows()))
         if advance.rows is not None and advance.parents is not None:
             self.engine.reorder(self.state, advance.rows, advance.parents)

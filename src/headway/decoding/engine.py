@@ -28,10 +28,12 @@ class Batch(Protocol):
         """Encode these sentences into free slots, and begin their searches."""
         ...
 
-    def advance(self) -> list[tuple[int, list[Hypothesis]]]:
+    def advance(self, enough: int = 1) -> list[tuple[int, list[Hypothesis]]]:
         """Take one step or more; return the slots that ended, with their hypotheses, best first.
 
-        The ids of the hypotheses are places in the request's list of allowed pieces, if it has one.
+        enough: sentences after whose end no more steps are taken. Each return takes some time of
+        Python, for which other threads wait. The ids of the hypotheses are places in the request's
+        list of allowed pieces, if it has one.
         """
         ...
 
@@ -43,7 +45,7 @@ class Batch(Protocol):
         ...
 
     def resume(self) -> None:
-        """Let `advance` go on until a sentence ends, as before."""
+        """Let `advance` go on until enough sentences end, as before."""
         ...
 
     def drop(self, slots: Sequence[int]) -> list[int]:

@@ -7,7 +7,15 @@ from headway.decoding.engine import Batch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.request import Request
 
-STILL_FULL = 3 / 4  # of the sentences after a refill; figures in benchmarks/log/018 and 069
+_STILL_FULL = 3 / 4  # of the sentences after a refill; figures in benchmarks/log/018 and 069
+
+
+def until_refill(at_work: int, full: int) -> int:
+    """Return how many of the sentences at work must end before others take their places.
+
+    full: the number after the last refill.
+    """
+    return max(at_work - int(full * _STILL_FULL), 0)
 
 
 def run_search(
@@ -29,7 +37,7 @@ def run_search(
     at_work: dict[int, tuple[int, Request]] = {}  # by slot
     full = 0
     while True:
-        refills = len(at_work) <= full * STILL_FULL
+        refills = not until_refill(len(at_work), full)
         if taken := waiting.take(len(free)) if refills else []:
             fresh = [free.pop() for _ in taken]
             at_work |= zip(fresh, taken, strict=True)
@@ -37,7 +45,7 @@ def run_search(
             batch.begin(fresh, [request for _, request in taken])
         if not at_work:
             return
-        for slot, hypotheses in batch.advance():
+        for slot, hypotheses in batch.advance(max(until_refill(len(at_work), full), 1)):
             index, request = at_work.pop(slot)
             waiting.done(index)
             free.append(slot)

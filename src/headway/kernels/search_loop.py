@@ -1,4 +1,4 @@
-"""Greedy and beam search over a batch, from one finished sentence to the next in one call.
+"""Greedy and beam search over a batch, until some of its sentences are finished, in one call.
 
 `headway.decoding.greedy` and `headway.decoding.beam` are the readable forms of the same searches,
 and say why each decision is made. Hypotheses and their log-probabilities are equal in all bits
@@ -25,8 +25,8 @@ DRAFT_ROWS = 5
 _ROWS_OF_LOGITS = 48
 """Rows whose logits are computed together: they stay in the processor's caches until they are
 ranked."""
-SENTENCE_ENDED, NEEDS_ROOM, NOT_A_NUMBER, INTERRUPTED = 0, 1, 2, 3
-"""The reasons to return: a sentence ended, or none is at work; the caches are full; a sum of
+ENOUGH_ENDED, NEEDS_ROOM, NOT_A_NUMBER, INTERRUPTED = 0, 1, 2, 3
+"""The reasons to return: enough sentences ended, or none is at work; the caches are full; a sum of
 probabilities is NaN; another thread interrupts."""
 
 
@@ -140,8 +140,9 @@ def search_until_end(
     settings: Settings,
     guessing: Counts,
     helper: int,
+    enough: int,
 ) -> int:
-    """Take steps until at least one sentence ends, or another thread interrupts; return the reason.
+    """Take steps until `enough` sentences end, or another thread interrupts; return the reason.
 
     Sentences that have ended are no longer at work, and the hypotheses are in `finished`. In greedy
     search, the rows of the caches that a slot has beyond its first one are for guesses: pieces that
@@ -189,6 +190,7 @@ def search_until_end(
     taken, old = np.empty(copies, np.int64), np.empty(copies, np.int32)
     parents, newest = np.empty(copies, np.int64), np.empty(copies, np.int64)
     new_log_probs = np.empty(copies, np.float64)
+    ended = 0
     while True:
         count = 0
         for slot in range(at_work.size):
@@ -219,7 +221,7 @@ def search_until_end(
                 past_lengths, owners,
             )  # fmt: skip
         if count == 0:
-            return SENTENCE_ENDED
+            return ENOUGH_ENDED
         for i in range(count):
             row, step = rows[i], places[i]
             if past_lengths[row] == owners.shape[1]:
@@ -273,7 +275,6 @@ def search_until_end(
             # The row of a wrong guess may have any numbers, so guesses are checked when taken.
             if math.isnan(sums[i]) and places[i] == steps[slots[i]]:
                 return NOT_A_NUMBER
-        ended = False
         first = 0
         while first < count:
             slot, last = slots[first], first + 1
@@ -312,10 +313,10 @@ def search_until_end(
                     new_log_probs, slot, penalty, drops_hopeless, finished_needed,
                     log_probs, scores, facts, counts,
                 )  # fmt: skip
-            ended |= not at_work[slot]
+            ended += not at_work[slot]
             first = last
-        if ended:
-            return SENTENCE_ENDED
+        if ended >= enough:
+            return ENOUGH_ENDED
         if interrupt[0]:
             return INTERRUPTED
 

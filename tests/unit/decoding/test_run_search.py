@@ -12,7 +12,7 @@ from headway.decoding.greedy import GreedySearch
 from headway.decoding.hypothesis import Hypothesis
 from headway.decoding.options import SearchOptions
 from headway.decoding.request import Request
-from headway.decoding.run_search import run_search
+from headway.decoding.run_search import run_search, until_refill
 
 # The source names the number of words: sentence 10 + n is n words and the end.
 COUNTING = {(10 + n, *([4] * k)): {4: 1.0} for n in range(8) for k in range(n)}
@@ -55,6 +55,27 @@ def test_several_slots_are_refilled_together(scripted: Any) -> None:
     assert first == 24
     # A quarter of 24 at least, but for what is left at the end.
     assert all(size >= 6 for size in later[:-1])
+
+
+def test_a_full_batch_is_left_alone_until_it_is_refilled(scripted: Any) -> None:
+    wanted: list[int] = []
+
+    class Noted(StepwiseBatch[Any]):
+        def advance(self, enough: int = 1) -> list[tuple[int, list[Hypothesis]]]:
+            wanted.append(enough)
+            return super().advance(enough)
+
+    batch = Noted(scripted(COUNTING), GreedySearch(SearchOptions(1)), 8)
+    assert len(list(run_search(batch, requests(*[0] * 2, *[2] * 6, 0), slots=8))) == 9
+    # Of eight, two end, and the last one takes a place. Of seven, it ends first, then one more.
+    assert wanted == [2, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("at_work", "full", "ends"), [(24, 24, 6), (20, 24, 2), (18, 24, 0), (1, 24, 0), (1, 1, 1)]
+)
+def test_a_quarter_ends_before_a_refill(at_work: int, full: int, ends: int) -> None:
+    assert until_refill(at_work, full) == ends
 
 
 def test_a_long_sentence_does_not_keep_others_waiting(scripted: Any) -> None:

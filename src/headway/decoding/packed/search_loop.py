@@ -99,8 +99,9 @@ class CompiledLoop:
         sentences: kernel.Sentences,
         finished: kernel.Finished,
         settings: kernel.Settings,
+        enough: int,
     ) -> int:
-        """Take steps until a sentence ends; return the reason to return.
+        """Take steps until `enough` sentences end; return the reason to return.
 
         longest: the most positions that a translation at work can have.
         """
@@ -111,8 +112,9 @@ class CompiledLoop:
         )
         with two_cores.second_core(self.products, torch.get_num_threads()) as helper:
             return kernel.search_until_end(
-                model, self.calls, caches, sentences, finished, settings, self.counts, helper
-            )
+                model, self.calls, caches, sentences, finished, settings, self.counts, helper,
+                enough,
+            )  # fmt: skip
 
     def kernels(self, batch: "CompiledBatch") -> list[Form]:
         """Return the kernels for a batch, first those of modules that take long to compile."""
@@ -121,7 +123,7 @@ class CompiledLoop:
         caches, calls = _caches(batch.state), kernel.Calls(0, 0, 0, 0, 0)
         tuples = model, calls, caches, batch.sentences, batch.finished, batch.settings, self.counts
         forms = [
-            form(kernel.search_until_end, *tuples, 0),
+            form(kernel.search_until_end, *tuples, 0, 1),
             *self.products.kernels(),
             *self.decoder.callees(),
             *filter(None, self._callees(model, caches)),
@@ -166,7 +168,7 @@ def _caches(state: PackedState) -> kernel.Caches:
 
 
 class CompiledBatch:
-    """Sentences in slots, whose greedy or beam search runs in one call until one of them ends."""
+    """Sentences in slots, whose greedy or beam search runs in one call until some of them end."""
 
     def __init__(
         self, loop: CompiledLoop, engine: Engine[PackedState], options: SearchOptions, slots: int
@@ -254,13 +256,13 @@ class CompiledBatch:
             wider = np.pad(narrow, ((0, 0), (0, pieces - narrow.shape[1])))
             self.sentences = self.sentences._replace(**{name: wider})
 
-    def advance(self) -> list[tuple[int, list[Hypothesis]]]:
-        """Take steps until a sentence ends; return the slots that ended, with their hypotheses.
+    def advance(self, enough: int = 1) -> list[tuple[int, list[Hypothesis]]]:
+        """Take steps until enough sentences end; return their slots, with their hypotheses.
 
-        If another thread interrupts, there may be none.
+        If another thread interrupts, there may be fewer, or none.
         """
         before = self.sentences.at_work.copy()
-        while (reason := self._run()) == kernel.NEEDS_ROOM:
+        while (reason := self._run(enough)) == kernel.NEEDS_ROOM:
             self.state.make_room(self.state.owners.shape[1] + 1)
         if reason == kernel.NOT_A_NUMBER:
             check_numbers(np.array([np.nan], np.float32))  # raises the error of the other searches
@@ -272,7 +274,7 @@ class CompiledBatch:
         self.sentences.interrupt[0] = True
 
     def resume(self) -> None:
-        """Let `advance` go on until a sentence ends."""
+        """Let `advance` go on until enough sentences end."""
         self.sentences.interrupt[0] = False
 
     def drop(self, slots: Sequence[int]) -> list[int]:
@@ -284,8 +286,10 @@ class CompiledBatch:
         """Let the next search have this batch."""
         self.loop.keep(self)
 
-    def _run(self) -> int:
-        return self.loop.run(self.state, self.longest, self.sentences, self.finished, self.settings)
+    def _run(self, enough: int) -> int:
+        return self.loop.run(
+            self.state, self.longest, self.sentences, self.finished, self.settings, enough
+        )
 
     def _hypotheses(self, slot: int) -> list[Hypothesis]:
         """Return the hypotheses of a slot that ended, best first, of equal ones the earlier."""

@@ -13,7 +13,7 @@ from headway.decoding.build_search import (
     usual_slots,
 )
 from headway.decoding.engine import Batch
-from headway.decoding.run_search import STILL_FULL
+from headway.decoding.run_search import until_refill
 from headway.runtime.openmp import one_thread
 from headway.service.engine.texts import TextMaker, Unit
 from headway.service.engine.waiting import WaitingLine
@@ -87,7 +87,7 @@ class Worker:
             free += self._drop(batch)
             turn = self.slots - begun if self.line.others_wait(kind) else self.slots
             # Encoding several sentences together costs less, so some must be done if more waited.
-            refills = not full or len(self.at_work) <= full * STILL_FULL
+            refills = not full or not until_refill(len(self.at_work), full)
             room = most_pieces - self._pieces() if refills and free else 0
             may_join = room > 0
             self._has_room = turn > 0 and (not self.at_work or may_join)
@@ -100,7 +100,8 @@ class Worker:
                 full = len(self.at_work) if more_wait else 0
             if not self.at_work:
                 return
-            for slot, hypotheses in batch.advance():
+            enough = until_refill(len(self.at_work), full) if full else 1
+            for slot, hypotheses in batch.advance(max(enough, 1)):
                 unit = self.at_work.pop(slot)
                 free.append(slot)
                 found = [h._replace(ids=unit.request.pieces(h.ids)) for h in hypotheses]

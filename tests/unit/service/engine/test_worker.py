@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headway.bundle import Bundle
+from headway.decoding.batch import StepwiseBatch
 from headway.decoding.confidence import CONFIDENCE
 from headway.decoding.glossary import Glossary
 from headway.decoding.translator import TextTranslator
@@ -83,6 +84,25 @@ def test_the_packed_engine_refills_its_batch(bundle: Bundle) -> None:
     asked = [(text, {}) for text in ["나는 본다.", "너", "너를 본다. 나는.", "나"] * 100]
     found = _translated(packed, asked)
     assert [t.text for t in found] == [t.text for t in packed.translate([s for s, _ in asked])]
+
+
+def test_a_full_batch_is_left_alone_until_it_is_refilled(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted: list[tuple[int, int]] = []
+    advance = StepwiseBatch.advance
+
+    def noted(batch: StepwiseBatch[Any], enough: int = 1) -> Any:
+        wanted.append((len(batch.search.rows()[0]), enough))
+        return advance(batch, enough)
+
+    monkeypatch.setattr(StepwiseBatch, "advance", noted)
+    translator = TextTranslator(bundle, engine="reference")
+    _translated(translator, [("나", {"beam_size": 1})] * 129)  # one more than there is room for
+    assert wanted[0] == (128, 32)
+    _translated(translator, [("나", {"beam_size": 1})] * 3)
+    assert wanted[-1][1] == 1
+    assert (3, 1) in wanted
 
 
 @pytest.mark.parametrize("moment", ["step", "encode"])
