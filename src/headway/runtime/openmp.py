@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from headway.runtime.processor import num_cores
+
 
 @functools.cache
 def _library() -> Any:
@@ -52,6 +54,24 @@ def one_thread() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def idle_cores(are_idle: bool) -> Iterator[None]:
+    """Let compiled products of this thread use cores beside its own, if these are idle.
+
+    PyTorch still computes with one thread within `one_thread`.
+    """
+    _others.idle = are_idle
+    try:
+        yield
+    finally:
+        _others.idle = False
+
+
+def usable_cores() -> int:
+    """Return the cores that compiled products of this thread may use; other limits may be lower."""
+    return num_cores() if getattr(_others, "idle", False) else torch.get_num_threads()
+
+
+@contextlib.contextmanager
 def _one_for_all() -> Iterator[None]:
     """Set the number when the first thread comes, and restore it when the last one leaves."""
     global _inside, _before
@@ -70,3 +90,4 @@ def _one_for_all() -> Iterator[None]:
 
 
 _entrance, _inside, _before = threading.Lock(), 0, 1
+_others = threading.local()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from headway.runtime import openmp
-from headway.runtime.openmp import one_thread, parallel_region
+from headway.runtime.openmp import idle_cores, one_thread, parallel_region, usable_cores
 
 
 @pytest.mark.skipif(not parallel_region(), reason="PyTorch's threads are not GCC's.")
@@ -58,3 +58,18 @@ def test_with_another_library_the_last_thread_restores_the_number(
     finally:
         torch.set_num_threads(before)
     assert set(inside) == {1}
+
+
+def test_idle_cores_are_for_the_calling_thread_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openmp, "num_cores", lambda: 7)
+    seen: list[int] = []
+    with one_thread():
+        assert usable_cores() == 1
+        with idle_cores(True):
+            assert (usable_cores(), torch.get_num_threads()) == (7, 1)
+            other = threading.Thread(target=lambda: seen.append(usable_cores()))
+            other.start()
+            other.join()
+        with idle_cores(False):
+            assert usable_cores() == 1
+    assert seen == [usable_cores()] == [torch.get_num_threads()]

@@ -61,6 +61,7 @@ from headway.kernels.quantized_linear import in_byte_blocks, least_steps
 from headway.kernels.shortlist_rows import multiply_listed
 from headway.kernels.top_k import sharpen
 from headway.runtime.memory import sparse
+from headway.runtime.openmp import usable_cores
 
 Floats = NDArray[np.float32]
 Kept = NDArray[Any]
@@ -304,7 +305,7 @@ class FusedEncoder:
         """Compute the keys and values of all decoder layers, (N,) -> (N, width)."""
         longest = int((starts[1:] - starts[:-1]).max())
         keys_values = np.empty((len(ids), self.memory.num_outputs), np.float32)
-        with two_cores.second_core(self.divided, torch.get_num_threads()) as helper:
+        with two_cores.second_core(self.divided, usable_cores()) as helper:
             known = encoder_pass.encode_rows(
                 *self._arguments(ids, starts, helper, longest, self._calls, keys_values)
             )

@@ -5,7 +5,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from headway.data.draft_counts import DraftCounts
@@ -34,6 +33,7 @@ from headway.kernels.decoder_step import decode_rows
 from headway.kernels.drafts import Counts, guess_pieces
 from headway.kernels.linear import product_with
 from headway.kernels.top_k import best_pieces, sharpen
+from headway.runtime.openmp import usable_cores
 
 _ROOM = 256  # pieces of a translation, at first; memory is allocated when it is first written
 _IDLE_ROWS = 8  # of a batch whose memory is kept until the next one begins, at most
@@ -110,7 +110,7 @@ class CompiledLoop:
         self.calls = self.calls or kernel.Calls(
             *(callee.address if callee else 0 for callee in self._callees(model, caches))
         )
-        with two_cores.second_core(self.products, torch.get_num_threads()) as helper:
+        with two_cores.second_core(self.products, usable_cores()) as helper:
             return kernel.search_until_end(
                 model, self.calls, caches, sentences, finished, settings, self.counts, helper,
                 enough,

@@ -70,6 +70,11 @@ class WaitingLine:
         with self._changed:
             return any(other != kind for other in self._kinds)
 
+    def only_works(self, workers: int) -> bool:
+        """Return True if nothing waits, and of so many workers all but the caller are idle."""
+        with self._changed:
+            return not self._kinds and self._idle == workers - 1
+
     def take(self, kind: Kind, most: int, pieces: int, *, first: bool = False) -> list[Unit]:
         """Return the next units of a kind: at most `most`, and about `pieces` source pieces.
 

@@ -1,7 +1,7 @@
 """A thread that translates: a batch on one core, which is refilled while it runs."""
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 
 import torch
 
@@ -14,7 +14,7 @@ from headway.decoding.build_search import (
 )
 from headway.decoding.engine import Batch
 from headway.decoding.run_search import until_refill
-from headway.runtime.openmp import one_thread
+from headway.runtime.openmp import idle_cores, one_thread
 from headway.service.engine.texts import TextMaker, Unit
 from headway.service.engine.waiting import WaitingLine
 from headway.service.engine.wishes import Kind
@@ -96,18 +96,28 @@ class Worker:
                 first = False
                 # Before the units are encoded: those that come meanwhile are not more than fit.
                 more_wait = self.line.waits(kind)
-                begun += self._begin(batch, free, units)
+                with self._alone():
+                    begun += self._begin(batch, free, units)
                 full = len(self.at_work) if more_wait else 0
             if not self.at_work:
                 return
             enough = until_refill(len(self.at_work), full) if full else 1
-            for slot, hypotheses in batch.advance(max(enough, 1)):
+            with self._alone():
+                ended = batch.advance(max(enough, 1))
+            for slot, hypotheses in ended:
                 unit = self.at_work.pop(slot)
                 free.append(slot)
                 found = [h._replace(ids=unit.request.pieces(h.ids)) for h in hypotheses]
                 if (again := self.maker.take(unit, found)) is not None:
                     self.line.add(unit.text.client, [again])
             self.told()
+
+    def _alone(self) -> AbstractContextManager[None]:
+        """Let products use the cores of the other workers if these are idle.
+
+        A unit that arrives interrupts the batch, which then goes on without them.
+        """
+        return idle_cores(self.workers > 1 and self.line.only_works(self.workers))
 
     def _pieces(self) -> int:
         return sum(unit.pieces for unit in self.at_work.values())

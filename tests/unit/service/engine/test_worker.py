@@ -16,6 +16,8 @@ from headway.decoding.batch import StepwiseBatch
 from headway.decoding.confidence import CONFIDENCE
 from headway.decoding.glossary import Glossary
 from headway.decoding.translator import TextTranslator
+from headway.runtime import openmp
+from headway.runtime.openmp import usable_cores
 from headway.service.engine.texts import TextMaker, as_message
 from headway.service.engine.waiting import WaitingLine
 from headway.service.engine.wishes import Wish
@@ -103,6 +105,38 @@ def test_a_full_batch_is_left_alone_until_it_is_refilled(
     _translated(translator, [("나", {"beam_size": 1})] * 3)
     assert wanted[-1][1] == 1
     assert (3, 1) in wanted
+
+
+@pytest.mark.parametrize("other", ["idle", "busy"])
+def test_products_use_the_core_of_a_worker_that_is_idle(
+    bundle: Bundle, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    translator = TextTranslator(bundle, engine="reference")
+    maker, line = TextMaker(translator), WaitingLine()
+    cores: set[int] = set()
+    computes = {name: getattr(translator.engine, name) for name in ("step", "encode")}
+
+    def compute(name: str, *arguments: Any) -> Any:
+        cores.add(usable_cores())
+        return computes[name](*arguments)
+
+    for name in computes:
+        setattr(translator.engine, name, partial(compute, name))
+    monkeypatch.setattr(openmp, "num_cores", lambda: 7)
+    waits = threading.Thread(target=line.next_kind)
+    if other == "idle":
+        waits.start()
+        while not line.only_works(2):  # it has not begun to wait
+            pass
+    done: list[str] = []
+    demands, take = maker.demands(Wish()), partial(_note, done, "나")
+    line.add("a", maker.units(1, "a", "나", demands, take)[1])
+    line.close()
+    Worker(maker, line, workers=2).run()
+    if other == "idle":
+        waits.join()
+    assert cores == {7 if other == "idle" else 1}
+    assert done == ["나"]
 
 
 @pytest.mark.parametrize("moment", ["step", "encode"])
