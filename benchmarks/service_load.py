@@ -206,37 +206,40 @@ def main() -> None:
         def senders() -> list[Sender]:
             return [Sender(url, direction, sentences[n::CLIENTS]) for n in range(CLIENTS)]
 
-        def capacity(seconds: float) -> tuple[float, float]:
-            seen = from_processes(senders(), "closed", [(seconds, AT_WORK // CLIENTS)] * CLIENTS)
-            return len(seen.seconds) / seen.elapsed, seen.cores
+        def send(kind: str, arguments: Sequence[tuple]) -> tuple[Seen, list[float]]:
+            """Return what is seen, and the cores of the senders, the web process, the engine."""
+            before = _processor(server)
+            seen = from_processes(senders(), kind, arguments)
+            times = zip(before, _processor(server), strict=True)
+            return seen, [seen.cores, *((end - begin) / seen.elapsed for begin, end in times)]
+
+        def capacity(seconds: float) -> tuple[float, list[float]]:
+            seen, cores = send("closed", [(seconds, AT_WORK // CLIENTS)] * CLIENTS)
+            return len(seen.seconds) / seen.elapsed, cores
 
         capacity(5)  # warm
         full, cores = capacity(min(given.seconds, 20))
         print(f"capacity: {full:,.0f} requests a second; {_megabytes(server):,.0f} MB")
-        print(f"The senders took {cores:.2f} cores.")
+        print(f"cores: {', '.join(f'{part:.2f}' for part in cores)}")
         for load in given.loads:
-            rate, before = load * full / CLIENTS, _processor(server)
-            seen = from_processes(
-                senders(), "opened", [(given.seconds, rate, n) for n in range(CLIENTS)]
-            )
-            web, engine = (
-                (end - begin) / seen.elapsed
-                for begin, end in zip(before, _processor(server), strict=True)
-            )
+            rate = load * full / CLIENTS
+            seen, now = send("opened", [(given.seconds, rate, n) for n in range(CLIENTS)])
             answered = len(seen.seconds) / seen.elapsed / full
-            left = (CORES - seen.cores) / (CORES - cores)
+            left = (CORES - seen.cores) / (CORES - cores[0])
             times = sorted(seen.seconds) or [float("nan")]
             print(json.dumps({
                 "load": load,
                 "answered_of_capacity": round(answered, 3),
                 "answered_of_capacity_with_these_senders": round(answered / left, 3),
-                "cores": [round(part, 2) for part in (seen.cores, web, engine)],
+                "cores": [round(part, 2) for part in now],
                 "p50_ms": round(1e3 * median(times), 1),
                 "p99_ms": round(1e3 * times[int(0.99 * (len(times) - 1))], 1),
                 "statuses": dict(seen.statuses),
                 "megabytes": round(_megabytes(server)),
             }), flush=True)  # fmt: skip
-        print(f"capacity afterwards: {capacity(min(given.seconds, 20))[0]:,.0f}")
+        full, cores = capacity(min(given.seconds, 20))
+        print(f"capacity afterwards: {full:,.0f}")
+        print(f"cores: {', '.join(f'{part:.2f}' for part in cores)}")
 
 
 if __name__ == "__main__":
