@@ -125,7 +125,7 @@ class Bundle:
     def tags(self) -> list[str]:
         """Return the tags that training put before sources, one for each corpus; "" for none.
 
-        Of an imported model they are all tags in its vocabulary.
+        For an imported model, they are all tags in its vocabulary.
         """
         if tags := (self.record.get("imported") or {}).get("tags"):
             return list(tags)
@@ -137,8 +137,8 @@ class Bundle:
     def tag(self) -> str:
         """Return the tag that is put before each source that has none; "" for none.
 
-        Of an imported model it is that of the import. A model that was trained on from one has the
-        tag of its training text.
+        For an imported model, it is the tag given at the import. A fine-tune of such a model has
+        the tag of its training text.
         """
         if imported := self.record.get("imported"):
             return str(imported.get("tag", ""))
@@ -369,10 +369,11 @@ def apply_change(change: Change, model: Transformer) -> None:
             f"change is a {type(change).__name__}, which cannot be called.",
             "Give a function that takes the model and puts parts of your own into it.",
         )
-    made = change(model)
-    if isinstance(made, nn.Module) and made is not model:
+    returned = change(model)
+    if isinstance(returned, nn.Module) and returned is not model:
         raise ConfigError(
-            f"change returned another model, a {type(made).__qualname__}, which would not be used.",
+            f"change returned another model, a {type(returned).__qualname__}, which would not "
+            "be used.",
             "Let it change the model that it is given.",
         )
 

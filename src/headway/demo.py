@@ -241,9 +241,9 @@ def calibrate(folder: Path, corpus: SampleCorpus, device: str = "auto") -> None:
     splits = (getattr(corpus, split) for split in _SPLITS)
     used = {pair.korean for split in splits for pair in split}
     fresh = (pair.korean for pair in more_sentences(_CALIBRATING_SEED))
-    others = list(islice((text for text in fresh if text not in used), CALIBRATING))
+    unused_texts = list(islice((text for text in fresh if text not in used), CALIBRATING))
     training = [pair.korean for pair in corpus.train]
-    limits = measured_familiarity(Translator(bundle), training, others)
+    limits = measured_familiarity(Translator(bundle), training, unused_texts)
     save_bundle(place, replace(bundle, record=bundle.record | {FAMILIARITY: limits}))
 
 

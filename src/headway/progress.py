@@ -58,8 +58,8 @@ def progress(
 class _Shown:
     """The state of a piece of work, and the console that shows it."""
 
-    def __init__(self, what: str, total: int | None, unit: str, console: "Console") -> None:
-        self.what = what
+    def __init__(self, name: str, total: int | None, unit: str, console: "Console") -> None:
+        self.what = name
         self.total = total
         self.unit = unit
         self.console = console

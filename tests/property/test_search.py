@@ -226,8 +226,8 @@ class _Watched(BeamSearch):
         self.ended: list[tuple[tuple[int, ...], float]] = []
         self.lived: list[float] = []
 
-    def _keep(self, row: int, copy: int, log_prob: float, *, complete: bool = True) -> None:
-        super()._keep(row, copy, log_prob, complete=complete)
+    def _add_finished(self, row: int, copy: int, log_prob: float, *, complete: bool = True) -> None:
+        super()._add_finished(row, copy, log_prob, complete=complete)
         ids = tuple(self.ids[row, copy, : self.steps[row]].tolist())
         self.ended.append((ids, log_prob))
 

@@ -157,9 +157,9 @@ def _bundle_and_material(
 ) -> tuple[Bundle, Material]:
     """Read the bundle and its sentences, or make a bundle of a size."""
     if (model is None) == (size is None):
-        given = "neither a model nor a size" if model is None else "both a model and a size"
+        choice = "neither a model nor a size" if model is None else "both a model and a size"
         raise ConfigError(
-            f"There is {given}.", "Give a model, or a size for a model with random weights."
+            f"There is {choice}.", "Give a model, or a size for a model with random weights."
         )
     if size is None:
         bundle = load_bundle(str(model), trust_code=trust_code)

@@ -137,12 +137,12 @@ def _blocks(file: IO[bytes], offset: int, size: int) -> Iterator[bytes]:
     if file.seekable():
         file.seek(offset)
     else:
-        for block in _taken(file, offset):
+        for block in _read_blocks(file, offset):
             del block
-    yield from _taken(file, size)
+    yield from _read_blocks(file, size)
 
 
-def _taken(file: IO[bytes], size: int) -> Iterator[bytes]:
+def _read_blocks(file: IO[bytes], size: int) -> Iterator[bytes]:
     """Yield the next bytes of a file, at most as many as it has."""
     while size and (block := file.read(min(size, _BLOCK))):
         size -= len(block)

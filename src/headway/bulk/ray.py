@@ -23,9 +23,9 @@ class _Actor:
         import pyarrow
 
         texts = cast("list[str | None]", rows.column(self.column).to_pylist())
-        given = [text for text in texts if text is not None]
-        found = iter(self.translator.translate(given, **self.arguments))
-        column = [None if text is None else next(found).text for text in texts]
+        present_texts = [text for text in texts if text is not None]
+        translations = iter(self.translator.translate(present_texts, **self.arguments))
+        column = [None if text is None else next(translations).text for text in texts]
         return rows.append_column(self.into, pyarrow.array(column, pyarrow.string()))
 
 

@@ -90,11 +90,11 @@ def reopen(folder: Path, plan: Plan) -> list[int]:
 
 def check(folder: Path, plan: Plan) -> None:
     """Raise RunError if a part is missing or damaged."""
-    found = [f"Shard {number} {fault}." for number, fault in problems(folder, plan)]
-    if found:
-        more = f" And {len(found) - _NAMED:,} more." if len(found) > _NAMED else ""
+    faults = [f"Shard {number} {fault}." for number, fault in problems(folder, plan)]
+    if faults:
+        more = f" And {len(faults) - _NAMED:,} more." if len(faults) > _NAMED else ""
         raise RunError(
-            " ".join(found[:_NAMED]) + more,
+            " ".join(faults[:_NAMED]) + more,
             f"Remove damaged parts with: headway bulk verify {folder} --repair; then translate "
             f"with: headway bulk work {folder}",
         )

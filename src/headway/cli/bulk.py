@@ -128,13 +128,13 @@ def status(folder: Folder, as_json: AsJson = False, debug: Debug = False) -> Non
     from headway.bulk import whole
     from headway.bulk.plan import read_plan
 
-    now = whole.status(folder, read_plan(folder))
+    progress = whole.status(folder, read_plan(folder))
     if as_json:
-        print_json(asdict(now))
+        print_json(asdict(progress))
         return
     print(
-        f"{now.done:,} of {now.shards:,} shards done, {now.claimed:,} claimed; "
-        f"{now.lines_done:,} of {now.lines:,} lines, {now.failures:,} failed"
+        f"{progress.done:,} of {progress.shards:,} shards done, {progress.claimed:,} claimed; "
+        f"{progress.lines_done:,} of {progress.lines:,} lines, {progress.failures:,} failed"
     )
 
 

@@ -54,17 +54,17 @@ def calibrate(
         counting_sentences(done),
     ):
         translations = translator.translate(sources, mend_runaways=False, split_sentences=False)
-    found = measured_confidence(translator, pairs, translations)
-    if found is None:
+    confidence = measured_confidence(translator, pairs, translations)
+    if confidence is None:
         raise DataError(
             f"{source} has fewer than {FEWEST} lines that are translated in one part.",
             f"Give at least {FEWEST} sentences with references, like the text to translate later.",
         )
-    save_bundle(folder, replace(bundle, record=bundle.record | {CONFIDENCE: found}))
+    save_bundle(folder, replace(bundle, record=bundle.record | {CONFIDENCE: confidence}))
     if as_json:
-        print_json({"bundle": str(folder), "confidence": found})
+        print_json({"bundle": str(folder), "confidence": confidence})
     elif not quiet:
         print(
-            f"Calibrated with {found['sentences']:,} sentences, of which "
-            f"{found['within_reach']:.1%} are close to their references: {folder}"
+            f"Calibrated with {confidence['sentences']:,} sentences, of which "
+            f"{confidence['within_reach']:.1%} are close to their references: {folder}"
         )

@@ -114,7 +114,7 @@ def clean(
 
     inputs, outputs = _named_files(files or [], source, target, out)
     try:
-        done = clean_text(
+        result = clean_text(
             inputs[0],
             inputs[1] if len(inputs) == 2 else None,
             out=outputs,
@@ -129,11 +129,11 @@ def clean(
         )
     except (ConfigError, DataError) as error:
         raise type(error)(error.message, _with_options(error.remedy)) from error
-    done.remarks = [_with_options(remark) for remark in done.remarks]
+    result.remarks = [_with_options(remark) for remark in result.remarks]
     if as_json:
-        print_json(done.as_dict())
+        print_json(result.as_dict())
         return
-    for line in done.lines():
+    for line in result.lines():
         print(line)
 
 

@@ -48,8 +48,8 @@ def translate_document(
     translator: "TextTranslator", wishes: Wishes, form: Form, chosen: Mapping[str, Any]
 ) -> None:
     """Translate a document from a file, standard input or --text, and write it."""
-    wanted = wishes.of(0)
-    del wanted["first"]
+    options = wishes.of(0)
+    del options["first"]
     out = chosen["out"]
     files = [] if out is None else [OutputFile(out, of_lines=False)]
     with opened(*files):
@@ -64,7 +64,7 @@ def translate_document(
             capitals=chosen["lower_capitals"],
             batch_tokens=chosen["batch_tokens"],
             mend_runaways=not chosen["keep_runaways"],
-            **wanted,
+            **options,
         )
         for file in files:
             file.write_content(finished.content)
@@ -88,8 +88,8 @@ def _read(file: Path | None, text: Sequence[str] | None) -> bytes:
 
 def _remark(finished: Finished[bytes], replaced_file: str) -> None:
     remarks = [replaced_file] if replaced_file else []
-    for flag, what in _REMARKS.items():
+    for flag, description in _REMARKS.items():
         if count := finished.flags.get(flag, 0):
-            remarks.append(f"{count:,} of {counted(finished.sentences, 'sentence')} {what}.")
+            remarks.append(f"{count:,} of {counted(finished.sentences, 'sentence')} {description}.")
     for remark in remarks:
         print(f"Note: {remark}", file=sys.stderr)

@@ -104,12 +104,12 @@ class Commands(TyperGroup):
 
     def make_context(self, *arguments: Any, **settings: Any) -> Any:
         """Read what comes before the command; ConfigError if it is wrong."""
-        with _told_in_one_line():
+        with _errors_in_one_line():
             return super().make_context(*arguments, **settings)
 
     def invoke(self, ctx: Any) -> Any:
         """Read the rest of the line and call the command; ConfigError if it is wrong."""
-        with _told_in_one_line():
+        with _errors_in_one_line():
             return super().invoke(ctx)
 
 
@@ -317,7 +317,7 @@ class Command(TyperCommand):
 
 
 @contextmanager
-def _told_in_one_line() -> Iterator[None]:
+def _errors_in_one_line() -> Iterator[None]:
     """Make a ConfigError of an error of Click about the call."""
     try:
         yield

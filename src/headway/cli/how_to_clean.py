@@ -43,7 +43,7 @@ def how_to_clean(
             if text.startswith(name)
         )
     ]
-    said = []
+    sentences = []
     for text, some in findings.items():
         if not (match := _CORPUS.match(text)):
             continue
@@ -68,8 +68,8 @@ def how_to_clean(
             left = f"{counted(len(undecided), 'line')} {verb} your decision"
             end = f"{' and '.join(deeds)}; then {'about ' * bool(undecided)}{left}."
             command = _command(corpora[int(match[1] or 1) - 1], repeated)
-            said.append(f"Next: {command}\n      {end}")
-    return said
+            sentences.append(f"Next: {command}\n      {end}")
+    return sentences
 
 
 def _lines(findings: "Iterable[Finding]") -> set[int]:

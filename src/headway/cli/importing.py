@@ -106,7 +106,7 @@ def fairseq(
 
 
 def _report(imported: "Imported", as_json: bool, quiet: bool) -> None:
-    """Print the notes and what was written."""
+    """Print the notes, and the folder that was written."""
     from headway.bundle import summary
 
     folder, notes = imported.folder, imported.notes

@@ -158,7 +158,7 @@ def _print(trace: "Trace", rows: "list[TargetRow]", name: str | None) -> None:
     from headway.inspection.table import rows_table
 
     if name is not None:
-        _known(trace, name)
+        _matching_names(trace, name)
         print(trace.table(name))
         return
     print(rows_table(rows))
@@ -166,7 +166,7 @@ def _print(trace: "Trace", rows: "list[TargetRow]", name: str | None) -> None:
     print(trace)
 
 
-def _known(trace: "Trace", name: str) -> list[str]:
+def _matching_names(trace: "Trace", name: str) -> list[str]:
     """Return the names that match; TraceError with the nearest ones if none does."""
     names = trace.names(name) or trace.names(name, derived=True)
     if not names:
@@ -192,7 +192,7 @@ def _values(trace: "Trace", rows: "list[TargetRow]", name: str | None) -> dict[s
         ],
         "tensors": {
             path: {axis.name: length for axis, length in _axes(trace, path)}
-            for path in (list(trace) if name is None else _known(trace, name))
+            for path in (list(trace) if name is None else _matching_names(trace, name))
         },
     }
 

@@ -43,9 +43,9 @@ def _languages(settings: Sequence[str]) -> str:
 def _only_run() -> Path:
     from headway.errors import ConfigError
 
-    begun = sorted(path.parent for path in _RUNS.glob("*/config.toml"))
-    begun += sorted({path.parent.parent for path in _RUNS.glob("*/seed-*/config.toml")})
-    candidates = [folder for folder in begun if not (folder / "report.json").exists()] or begun
+    runs = sorted(path.parent for path in _RUNS.glob("*/config.toml"))
+    runs += sorted({path.parent.parent for path in _RUNS.glob("*/seed-*/config.toml")})
+    candidates = [folder for folder in runs if not (folder / "report.json").exists()] or runs
     if not candidates:
         return _RUNS / "run"
     if len(candidates) > 1:

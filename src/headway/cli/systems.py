@@ -107,8 +107,8 @@ def translate_all(
     systems = []
     with opened(*files):
         for number, model in enumerate(models):
-            what = f"Translation by {model}" if len(models) > 1 else "Translation"
-            systems.append(_translate(model, what, pairs, work))
+            task_name = f"Translation by {model}" if len(models) > 1 else "Translation"
+            systems.append(_translate(model, task_name, pairs, work))
             for text in systems[-1].texts if files else ():
                 files[number].write(text)
         remark = replaced(files)
@@ -127,14 +127,14 @@ def _loaded(model: Path, work: Work) -> TextTranslator:
     )
 
 
-def _translate(model: Path, what: str, pairs: Sequence[Pair], work: Work) -> System:
+def _translate(model: Path, task_name: str, pairs: Sequence[Pair], work: Work) -> System:
     translator = _loaded(model, work)
     remark_on_precision(translator, work.precision, work.quiet)
     tags = TagWatch(translator.bundle, work.quiet)
     sources = list(tags.of(pair.source for pair in pairs))
     started = time.perf_counter()
     with (
-        progress(what, len(pairs), quiet=work.quiet, stopped="Nothing was scored.") as advance,
+        progress(task_name, len(pairs), quiet=work.quiet, stopped="Nothing was scored.") as advance,
         counting_sentences(advance),
     ):
         translations = translator.translate(

@@ -22,9 +22,9 @@ def remark_on_tags(bundle: "Bundle", lines: Iterable[str], quiet: bool) -> set[s
 class TagWatch:
     """Remarks on lines without a tag, if all training text of the model was tagged.
 
-    Such a line is translated, but the result is chance: only a tag names the corpus, or the
-    language, that the translation should resemble. Of an imported model with several tags, the
-    line is refused instead, unless a tag is put before it.
+    Such a line is translated, but the result is left to chance: only a tag names the corpus, or
+    the language, that the translation should resemble. An imported model with several tags
+    refuses the line instead, unless a tag is put before it.
     """
 
     def __init__(self, bundle: "Bundle", quiet: bool) -> None:

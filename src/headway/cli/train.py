@@ -123,8 +123,8 @@ def _tell(result: "RunResult", took: str, *, as_json: bool, quiet: bool, trust_c
         print(_how_to_translate(folder, result.report))
 
 
-def _in_minutes(seconds: float, wanted: float | None) -> str:
-    asked_for = "" if wanted is None else f", where {wanted:g} were asked for"
+def _in_minutes(seconds: float, requested: float | None) -> str:
+    asked_for = "" if requested is None else f", where {requested:g} were asked for"
     return f"{seconds / 60:.1f} minutes{asked_for}"
 
 

@@ -24,5 +24,5 @@ def warm_up(as_json: AsJson = False, quiet: Quiet = False, debug: Debug = False)
             "environment variable NUMBA_CACHE_DIR to a folder that you can write to."
         )
     else:
-        done = f"Compiled in {seconds:.0f} seconds" if seconds else "Compiled before"
-        print(f"{done}. The machine code is kept in {folder}.")
+        message = f"Compiled in {seconds:.0f} seconds" if seconds else "Compiled before"
+        print(f"{message}. The machine code is kept in {folder}.")

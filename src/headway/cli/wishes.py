@@ -98,11 +98,11 @@ def _unused_terms(glossary: Glossary) -> str:
     """Return a remark on the source terms that no sentence had."""
     unused = glossary.unused
     named = ", ".join(shown(term) for term in unused[:_NAMED])
-    others = f" and {len(unused) - _NAMED:,} more" if len(unused) > _NAMED else ""
+    and_more = f" and {len(unused) - _NAMED:,} more" if len(unused) > _NAMED else ""
     return (
-        f"no sentence has {counted(len(unused), 'term')} of the glossary: {named}{others}. A term "
-        "is found as whole words, as written or with a capital first letter; end it with * to "
-        "find it with any ending."
+        f"no sentence has {counted(len(unused), 'term')} of the glossary: "
+        f"{named}{and_more}. A term is found as whole words, as written or with a capital "
+        "first letter; end it with * to find it with any ending."
     )
 
 
@@ -119,12 +119,12 @@ def _check_terms(terms: Path, file: Path) -> None:
         )
 
 
-def take_lines(lines: Iterator[str], count: int, what: str, remedy: str = "") -> list[str]:
+def take_lines(lines: Iterator[str], count: int, name: str, remedy: str = "") -> list[str]:
     """Return the lines of the next sentences; DataError for too few."""
-    taken = list(islice(lines, count))
-    if len(taken) < count:
+    first_lines = list(islice(lines, count))
+    if len(first_lines) < count:
         raise DataError(
-            f"The {what} file has fewer lines than there are sentences.",
+            f"The {name} file has fewer lines than there are sentences.",
             remedy or "Give one line for each; an empty one asks for nothing.",
         )
-    return taken
+    return first_lines

@@ -107,9 +107,9 @@ def clean(
     """
     numbered = zip(range(1, len(pairs) + 1) if lines is None else lines, pairs, strict=True)
     cleaning = Cleaning(Examiner(rules, encode_source, encode_target, normalize_target))
-    kept = [pair for some in cleaning.cleaned(numbered) for pair in some.tolist()]
+    kept_pairs = [pair for some in cleaning.cleaned(numbered) for pair in some.tolist()]
     cleaning.report.check(name)
-    return kept, cleaning.report
+    return kept_pairs, cleaning.report
 
 
 class Cleaning:
@@ -152,10 +152,10 @@ class Cleaning:
         for examined in mapped(self.examiner, sides(), self._processes):
             lines, texts = zip(*examined_soon.popleft(), strict=True)
             pairs = EncodedPairs(examined.source, examined.target, np.array(lines), texts)
-            kept = self._kept(pairs.lines, examined)
+            kept = self._rows_to_keep(pairs.lines, examined)
             yield self._cut(pairs if len(kept) == len(pairs) else pairs.pick(kept))
 
-    def _kept(self, lines: NDArray[np.int64], examined: Examined) -> NDArray[np.int64]:
+    def _rows_to_keep(self, lines: NDArray[np.int64], examined: Examined) -> NDArray[np.int64]:
         """Count some pairs, and return the rows of the kept ones."""
         report, dropped = self.report, dict(examined.broken)
         near = (row for row, line in enumerate(lines.tolist()) if line in self._near)

@@ -25,7 +25,7 @@ def is_decomposed(text: str) -> bool:
 def differ_in_form(first: Iterable[str], second: Iterable[str]) -> bool:
     """Return True if a character has another form in some of the first texts than in the second."""
     written: list[set[str]] = []
-    made: list[set[str]] = []
+    forms: list[set[str]] = []
     for texts in (first, second):
         characters: set[str] = set()
         by_composition: set[str] = set()
@@ -34,5 +34,5 @@ def differ_in_form(first: Iterable[str], second: Iterable[str]) -> bool:
             if is_decomposed(text):
                 by_composition |= set(composed(text)).difference(text)
         written.append(characters)
-        made.append(by_composition)
-    return not (made[0].isdisjoint(written[1]) and made[1].isdisjoint(written[0]))
+        forms.append(by_composition)
+    return not (forms[0].isdisjoint(written[1]) and forms[1].isdisjoint(written[0]))

@@ -258,16 +258,16 @@ def partners(
     by_wildcard = [
         {_wildcards(path, folder, name): path for path in paths} for name, paths in named
     ]
-    alone = [
+    without_partner = [
         files[key]
         for files, partners in (by_wildcard, by_wildcard[::-1])
         for key in files
         if key not in partners
     ]
-    if alone:
+    if without_partner:
         raise ConfigError(
-            f"{alone[0]} has no partner: {source} names {len(sources)} files and {target} "
-            f"{len(targets)}.",
+            f"{without_partner[0]} has no partner: {source} names {len(sources)} files and "
+            f"{target} {len(targets)}.",
             "Name files so that * and ? match the same text on both sides.",
         )
     return tuple(by_wildcard[0].values()), tuple(by_wildcard[1][key] for key in by_wildcard[0])

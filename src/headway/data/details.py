@@ -159,9 +159,9 @@ def _is_same(first: _Number, second: _Number) -> bool:
 
 def _is_power_of_ten_away(first: _Number, second: _Number) -> bool:
     """Return True if a word or a character on one side may replace zeros on the other."""
-    least = 0 if first.has_factor or second.has_factor else _THOUSAND
+    smallest = 0 if first.has_factor or second.has_factor else _THOUSAND
     return any(
-        abs(a.adjusted() - b.adjusted()) >= least
+        abs(a.adjusted() - b.adjusted()) >= smallest
         and a.normalize().as_tuple().digits == b.normalize().as_tuple().digits
         for a in first.values
         if isinstance(a, Decimal)

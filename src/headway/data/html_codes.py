@@ -60,8 +60,8 @@ def has_broken_codes(text: str) -> bool:
 
 
 def _decoded_once(text: str, other: str) -> str:
-    kept = _mentioned(text, other)
-    return _CODE.sub(lambda code: code[0] if code.span() in kept else _of(code[0]), text)
+    mentioned = _mentioned(text, other)
+    return _CODE.sub(lambda code: code[0] if code.span() in mentioned else _of(code[0]), text)
 
 
 def _of(code: str) -> str:

@@ -60,18 +60,18 @@ def _doubtful(pairs: Iterator[tuple[str, str]]) -> Iterator[tuple[int, Lines]]:
 
 def _in_words(stretches: Sequence[Stretch], start: int, lines: int, name: str) -> str:
     """Return a sentence on the stretches; their lines are counted from `start`."""
-    said = []
+    phrases = []
     for first, end, _ in stretches[:_NAMED]:
         line, last = start + first + 1, start + end
         if end < lines:
             where = f"in about lines {line:,} to {last:,}"
         else:
             where = f"from about line {line:,} on" if line > 1 else "from the first line on"
-        said.append(where)
-    those = [f"those of {name}", *["they"] * len(said)]
+        phrases.append(where)
+    those = [f"those of {name}", *["they"] * len(phrases)]
     words = [
         f"{where}, {who} {stretch.what_targets_do}"
-        for where, who, stretch in zip(said, those, stretches, strict=False)
+        for where, who, stretch in zip(phrases, those, stretches, strict=False)
     ]
     more = "; and so on" if len(stretches) > _NAMED else ""
     text = "; ".join(words) + more

@@ -56,8 +56,8 @@ class BPESampler(Sampler):
         """Return the codes of each drawn word."""
         points = code_points(words)
         places = np.searchsorted(self._points, points.values)
-        known = self._points[places] == points.values
-        codes = np.where(known, self._point_ids[places], self.num_pieces + points.values)
+        is_known = self._points[places] == points.values
+        codes = np.where(is_known, self._point_ids[places], self.num_pieces + points.values)
         characters = Ragged(codes, points.starts)
         kinds = (characters.lengths(drawn) - 1) // _WIDTH
         numbers, merged = [], [Ragged(codes[:0], starts_of([]))]
@@ -121,5 +121,5 @@ def _without(columns: Ints, matrix: NDArray) -> NDArray:  # type: ignore[type-ar
     >>> _without(np.array([0, 2]), np.array([[1, 2, 3], [4, 5, 6]])).tolist()
     [[2, 3], [4, 5]]
     """
-    kept = np.arange(matrix.shape[1]) != columns[:, None]
-    return matrix[kept].reshape(len(matrix), -1)
+    remains = np.arange(matrix.shape[1]) != columns[:, None]
+    return matrix[remains].reshape(len(matrix), -1)

@@ -20,9 +20,9 @@ _RUN = 4  # letters
 _DIFFERENT = 0.5  # a share of different lines, below which they are labels rather than text
 
 
-def evenly(lines: int, most: int = MOST) -> list[int]:
+def evenly(lines: int, limit: int = MOST) -> list[int]:
     """Return the places of at most so many lines, at even distances."""
-    return np.linspace(0, lines - 1, min(lines, most)).astype(int).tolist()
+    return np.linspace(0, lines - 1, min(lines, limit)).astype(int).tolist()
 
 
 def fit(agreement: NDArray[np.floating]) -> float:
@@ -39,12 +39,12 @@ def fit(agreement: NDArray[np.floating]) -> float:
     return float(means[0] / spread) if spread > 1e-9 else 0.0
 
 
-def shared_words(texts: Sequence[str], others: Sequence[str]) -> NDArray[np.floating]:
+def shared_words(texts: Sequence[str], other_texts: Sequence[str]) -> NDArray[np.floating]:
     """Return the agreement of texts in one language: shared words and runs of letters, for `fit`.
 
     Rare ones count more.
     """
-    sides = [list(map(_runs, side)) for side in (texts, others)]
+    sides = [list(map(_runs, side)) for side in (texts, other_texts)]
     known = {run: number for number, run in enumerate(sorted(set().union(*sides[1])))}
     matrices = []
     for side in sides:
@@ -52,14 +52,14 @@ def shared_words(texts: Sequence[str], others: Sequence[str]) -> NDArray[np.floa
         for row, runs in enumerate(side):
             matrix[row, [known[run] for run in runs if run in known]] = 1
         matrices.append(matrix)
-    rarity = np.log(len(others) / np.maximum(matrices[1].sum(0), 1))
+    rarity = np.log(len(other_texts) / np.maximum(matrices[1].sum(0), 1))
     texts_weighed, others_weighed = (_of_length_one(matrix * rarity) for matrix in matrices)
     return texts_weighed @ others_weighed.T
 
 
-def share_known(texts: Sequence[str], others: Sequence[str]) -> float:
+def share_known(texts: Sequence[str], other_texts: Sequence[str]) -> float:
     """Return the share of the words and runs of letters that any of the other texts has."""
-    known: set[str] = set().union(*map(_runs, others))
+    known: set[str] = set().union(*map(_runs, other_texts))
     runs = [run for text in texts for run in _runs(text)]
     return sum(run in known for run in runs) / max(len(runs), 1)
 
@@ -69,14 +69,14 @@ def are_different(texts: Sequence[str]) -> bool:
     return len(set(texts)) > _DIFFERENT * len(texts)
 
 
-def length_correlation(texts: Sequence[str], others: Sequence[str]) -> float:
+def length_correlation(texts: Sequence[str], other_texts: Sequence[str]) -> float:
     """Return the correlation of the logarithms of lengths."""
-    x, y = (np.log1p([len(text) for text in side]) for side in (texts, others))
+    x, y = (np.log1p([len(text) for text in side]) for side in (texts, other_texts))
     return float(np.corrcoef(x, y)[0, 1]) if min(np.ptp(x), np.ptp(y)) > 0 else 0.0
 
 
 def is_clearly_less(low: float, low_lines: int, high: float, high_lines: int) -> bool:
-    """Return True if lengths that should be correlated like others are so much less, or not at all.
+    """Return True if one correlation of lengths is surely lower than the other.
 
     By Fisher's transformation; each correlation with its number of lines.
     """

@@ -136,11 +136,11 @@ def _retranslated(pairs: Sequence[Pair], moved: Collection[int]) -> Iterator[tup
     for line, pair in enumerate(pairs, start=1):
         if not all(pair) or line in moved:
             continue
-        known = targets.setdefault(pair.source, set())
-        if known and pair.target not in known:
+        earlier_targets = targets.setdefault(pair.source, set())
+        if earlier_targets and pair.target not in earlier_targets:
             yield line, first[pair.source]
         first.setdefault(pair.source, line)
-        known.add(pair.target)
+        earlier_targets.add(pair.target)
 
 
 def _shared(pairs: Sequence[Pair]) -> list[int]:
@@ -148,11 +148,11 @@ def _shared(pairs: Sequence[Pair]) -> list[int]:
 
     Such a side was pasted, or is a label, or says that a translation is missing.
     """
-    least = max(_MANY, _MANY_SHARE * len(pairs))
+    threshold = max(_MANY, _MANY_SHARE * len(pairs))
     counts = Counter(pair[0] for pair in pairs if all(pair))
-    partners: dict[str, set[str]] = {text: set() for text, n in counts.items() if n >= least}
+    partners: dict[str, set[str]] = {text: set() for text, n in counts.items() if n >= threshold}
     for text, partner in pairs:
         if partner and text in partners:
             partners[text].add(partner)
-    shared = {text for text, texts in partners.items() if len(texts) >= least}
+    shared = {text for text, texts in partners.items() if len(texts) >= threshold}
     return [n for n, (text, partner) in enumerate(pairs, start=1) if partner and text in shared]

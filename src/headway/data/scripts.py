@@ -98,17 +98,17 @@ def script_of_language(name: str) -> str:
 @cache
 def check_script(name: str) -> str:
     """Return the name of a script as `main_script` gives it; ConfigError for an unknown name."""
-    wanted = name.upper()
-    wanted = _ONE_SCRIPT.get(wanted, wanted)
-    if wanted not in (known := _scripts()):
+    requested = name.upper()
+    requested = _ONE_SCRIPT.get(requested, requested)
+    if requested not in (known := _scripts()):
         # Stricter than for other names: the name of a language is not a mistyped script.
-        near = difflib.get_close_matches(wanted, known, n=1, cutoff=0.75)
+        near = difflib.get_close_matches(requested, known, n=1, cutoff=0.75)
         question = f"Did you mean '{near[0].lower()}'? " if near else ""
         raise ConfigError(
             f"There is no script '{name}'.",
             f"{question}Their names are Unicode's: hangul, latin, cjk, cyrillic, arabic.",
         )
-    return wanted
+    return requested
 
 
 @cache

@@ -89,20 +89,20 @@ def overlap(
     training text of another kind, where a source may well have another translation.
     """
     held_out = [pair.comparable() for pair in held_out]
-    known = {pair for pair in (pair.comparable() for pair in train) if all(pair)}
-    sources = {pair.source for pair in known}
-    known |= {pair.comparable() for pair in others}
+    training_pairs = {pair for pair in (pair.comparable() for pair in train) if all(pair)}
+    sources = {pair.source for pair in training_pairs}
+    training_pairs |= {pair.comparable() for pair in others}
     lines = [(line, pair) for line, pair in enumerate(held_out, start=1) if all(pair)]
     findings = [
         on_lines(
             "in-training",
             "pair is in the training text too",
-            (line for line, pair in lines if pair in known),
+            (line for line, pair in lines if pair in training_pairs),
         ),
         on_lines(
             "source-in-training",
             "source is in the training text, with another translation",
-            (line for line, pair in lines if pair not in known and pair.source in sources),
+            (line for line, pair in lines if pair not in training_pairs and pair.source in sources),
         ),
         *other_scripts(main_scripts(train), held_out),
     ]
@@ -244,21 +244,21 @@ def _mismatched(pairs: Sequence[Pair], stretches: Iterable[Stretch]) -> Iterator
     Lines of misaligned stretches are left out.
     """
     moved = _inside(stretches)
-    asked = [(n, pair) for n, pair in enumerate(pairs, 1) if all(pair) and n not in moved]
+    numbered = [(n, pair) for n, pair in enumerate(pairs, 1) if all(pair) and n not in moved]
     yield on_lines(
         "number-mismatch",
         "different numbers in source and target",
-        (n for n, pair in asked if has_other_numbers(*pair)),
+        (n for n, pair in numbered if has_other_numbers(*pair)),
     )
     yield on_lines(
         "url-mismatch",
         "different web or email addresses in source and target",
-        (n for n, pair in asked if has_other_addresses(*pair)),
+        (n for n, pair in numbered if has_other_addresses(*pair)),
     )
     yield on_lines(
         "markup-mismatch",
         "different markup in source and target, such as <b>",
-        (n for n, pair in asked if has_other_markup(*pair)),
+        (n for n, pair in numbered if has_other_markup(*pair)),
     )
 
 

@@ -33,18 +33,18 @@ def tmx_pairs(
     line end, as indented XML does. Raises DataError with the languages of the file if one of the
     two is missing, and for incomplete XML.
     """
-    known: dict[str, int] = {}
+    languages_seen: dict[str, int] = {}
     seen = [False, False]
     for unit in _units(path):
         for language in unit:
-            known[language] = known.get(language, 0) + 1
+            languages_seen[language] = languages_seen.get(language, 0) + 1
         pair = [_of_language(unit, language) for language in languages]
         seen = [was or text is not None for was, text in zip(seen, pair, strict=True)]
         if pair != [None, None]:
             source, target = pair[0] or "", pair[1] or ""
             yield (source, target) if with_outer_spaces else (source.strip(), target.strip())
     if not all(seen):
-        raise _no_language(path, known, languages)
+        raise _no_language(path, languages_seen, languages)
 
 
 def tmx_languages(path: StrPath) -> tuple[str, str] | None:
@@ -125,10 +125,10 @@ def _name(element: Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _of_language(unit: Mapping[str, str], wanted: str) -> str | None:
+def _of_language(unit: Mapping[str, str], language: str) -> str | None:
     """Return the text in this language; an exact code is preferred to one with a region."""
-    exact = (text for code, text in unit.items() if language_code(code) == language_code(wanted))
-    near = (text for code, text in unit.items() if is_same_language(code, wanted))
+    exact = (text for code, text in unit.items() if language_code(code) == language_code(language))
+    near = (text for code, text in unit.items() if is_same_language(code, language))
     return next(exact, next(near, None))
 
 

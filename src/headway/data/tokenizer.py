@@ -175,16 +175,16 @@ class Tokenizer:
 
         An unknown piece becomes ` ⁇ `.
         """
-        kept = self._with_text(ids)
-        return self._on_one_line(self._processor.decode(kept) if kept else "")
+        text_ids = self._with_text(ids)
+        return self._on_one_line(self._processor.decode(text_ids) if text_ids else "")
 
     def decode_batch(self, several: Iterable[Iterable[int]]) -> list[str]:
         """Return the texts of several lists of pieces, in order, as `decode` does one by one.
 
         It takes as many threads as PyTorch has.
         """
-        kept = [self._with_text(ids) for ids in several]
-        texts = self._processor.decode(kept, num_threads=torch.get_num_threads())
+        text_ids = [self._with_text(ids) for ids in several]
+        texts = self._processor.decode(text_ids, num_threads=torch.get_num_threads())
         return [self._on_one_line(text) for text in texts]
 
     def _with_text(self, ids: Iterable[int]) -> list[int]:
@@ -588,11 +588,11 @@ def _read_merges(data: bytes, *, is_limited: bool) -> WordMerges | None:
     """Return the merges of words in a model file, if it has any; limited: to its own pieces."""
     specs = (spec for number, spec in fields_of(data) if number == 2 and isinstance(spec, bytes))
     fields = chain.from_iterable(map(fields_of, specs))
-    found = [value for number, value in fields if number == MERGES_FIELD]
-    if not found or not isinstance(found[-1], bytes):
+    merges = [value for number, value in fields if number == MERGES_FIELD]
+    if not merges or not isinstance(merges[-1], bytes):
         return None
     pieces = {text.removeprefix(_SPACE) for text, _, kind in table_of(data) if kind == _NORMAL}
-    return WordMerges.read(found[-1], pieces if is_limited else ())
+    return WordMerges.read(merges[-1], pieces if is_limited else ())
 
 
 def _with_end(piece: str) -> str:

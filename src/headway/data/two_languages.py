@@ -139,8 +139,8 @@ class TwoLanguages:
         return np.log(self.counts[language].sum(dtype=np.float32) + 1)
 
 
-def _evenly(pairs: Sequence[Pair], most: int) -> Sequence[Pair]:
-    return pairs[:: -(-len(pairs) // most)] if len(pairs) > most else pairs
+def _evenly(pairs: Sequence[Pair], limit: int) -> Sequence[Pair]:
+    return pairs[:: -(-len(pairs) // limit)] if len(pairs) > limit else pairs
 
 
 def _counted(texts: Sequence[str]) -> tuple[NDArray[np.int32], Hashes]:

@@ -124,9 +124,9 @@ def _appended(tokenizer: Tokenizer, pieces: Sequence[str]) -> bytes:
     if unnumbered := list(table_of(data))[len(tokenizer) :]:
         # New pieces come before those without an id. One of those may be a new piece: it has an id
         # from now on.
-        left = [row for row in unnumbered if row[0] not in pieces]
-        table = [*tokenizer.table(), *added, *left]
-        spec = [number_field(4, len(table)), number_field(WITHOUT_ID_FIELD, len(left))]
+        remaining = [row for row in unnumbered if row[0] not in pieces]
+        table = [*tokenizer.table(), *added, *remaining]
+        spec = [number_field(4, len(table)), number_field(WITHOUT_ID_FIELD, len(remaining))]
         return with_pieces(data, table, spec)
     size = number_field(4, tokenizer.vocabulary_size + len(pieces))
     messages = [bytes_field(1, piece_message(*row)) for row in added]

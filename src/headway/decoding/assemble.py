@@ -102,7 +102,7 @@ class TranslationBuilder:
                 empty_parts=int(is_lost(self.bundle, text)),
                 deleted_characters=len(self.source.deleted_texts(text)),
             )  # fmt: skip
-        combined = self._drawn(hypotheses) if self.drawn else self._best(hypotheses)
+        combined = self._joined_samples(hypotheses) if self.drawn else self._best(hypotheses)
         attended: list[tuple[_PartAttention, ...]] = [()] * len(combined)
         if attend:
             by_part = zip(parts, zip(*combined, strict=True), source_words, strict=True)
@@ -146,7 +146,9 @@ class TranslationBuilder:
     def _text(self, ids: Sequence[int]) -> str:
         return self._texts[ids] if ids in self._texts else self.target.decode(ids)
 
-    def _drawn(self, samples: Sequence[Sequence[Hypothesis]]) -> list[tuple[Hypothesis, ...]]:
+    def _joined_samples(
+        self, samples: Sequence[Sequence[Hypothesis]]
+    ) -> list[tuple[Hypothesis, ...]]:
         """Return each sample of the first part with one sample of every other part, best first.
 
         The best sample of each part stays first, because a stream has already sent it. The others

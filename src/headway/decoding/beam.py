@@ -42,7 +42,7 @@ _GROUP = 16
 
 
 class BeamSearch:
-    """The live hypotheses of all sentences at work, one row each, and the finished hypotheses."""
+    """The live hypotheses of all running sentences, one row each, and the finished hypotheses."""
 
     ranks_by_score = True
     """True if the extensions with the best scores stay live at each step."""
@@ -67,7 +67,7 @@ class BeamSearch:
         can_only_fall = not (options.length_penalty or options.coverage_penalty)
         self.drops_hopeless = self.ranks_by_score and can_only_fall and observer is None
         self.finished_needed = max(options.patience * self.copies, options.n_best)
-        self.slots = np.empty(0, dtype=np.int64)  # slots at work, ascending, (N,)
+        self.slots = np.empty(0, dtype=np.int64)  # slots in use, ascending, (N,)
         self.log_probs = np.empty((0, self.copies))  # -inf: no hypothesis, (N, K)
         self.worst = np.empty(0)  # worst score that will be returned, -inf: unknown, (N,)
         self.steps = np.empty(0, dtype=np.int64)
@@ -179,13 +179,13 @@ class BeamSearch:
         if np.count_nonzero(ends[:, :size]):
             ended = ends[:, :size] & (totals[:, :size] > -math.inf)
             for row, rank in zip(*ended.nonzero(), strict=True):
-                self._keep(int(row), int(parents[row, rank]), float(totals[row, rank]))
+                self._add_finished(int(row), int(parents[row, rank]), float(totals[row, rank]))
         for row in (totals[:, 0] == -math.inf).nonzero()[0]:  # the best comes first
             if not self.finished[row]:
                 best = int(self.log_probs[row].argmax())
-                self._keep(int(row), best, float(self.log_probs[row, best]), complete=False)
+                self._add_finished(int(row), best, float(self.log_probs[row, best]), complete=False)
 
-    def _keep(self, row: int, copy: int, log_prob: float, *, complete: bool = True) -> None:
+    def _add_finished(self, row: int, copy: int, log_prob: float, *, complete: bool = True) -> None:
         """Keep a finished hypothesis."""
         step = int(self.steps[row])
         self.finished[row].add(
@@ -222,24 +222,24 @@ class BeamSearch:
         if self.drops_hopeless:
             self.log_probs[self.log_probs < self.worst[:, None]] = -math.inf
         best = self.log_probs.max(axis=1)
-        done = best == -math.inf
+        is_done = best == -math.inf
         for row, hypotheses in enumerate(self.finished):
-            if done[row] or len(hypotheses) >= self.finished_needed:
-                done[row] = not self._can_improve(row, float(best[row]))
+            if is_done[row] or len(hypotheses) >= self.finished_needed:
+                is_done[row] = not self._can_improve(row, float(best[row]))
         finished = [
             (int(self.slots[row]), self.finished[row].best_first()[: self.options.n_best])
-            for row in done.nonzero()[0]
+            for row in is_done.nonzero()[0]
         ]
         if self.observer is not None and finished:
             self.observer.finish(self.finished[0].hypotheses)
         if finished:
-            kept = ~done
-            parents = parents[kept]
-            self.slots, self.log_probs = self.slots[kept], self.log_probs[kept]
-            self.worst = self.worst[kept]
-            self.steps, self.ids = self.steps[kept], self.ids[kept]
-            self.requests = [r for r, keep in zip(self.requests, kept, strict=True) if keep]
-            self.finished = [f for f, keep in zip(self.finished, kept, strict=True) if keep]
+            remains = ~is_done
+            parents = parents[remains]
+            self.slots, self.log_probs = self.slots[remains], self.log_probs[remains]
+            self.worst = self.worst[remains]
+            self.steps, self.ids = self.steps[remains], self.ids[remains]
+            self.requests = [r for r, keep in zip(self.requests, remains, strict=True) if keep]
+            self.finished = [f for f, keep in zip(self.finished, remains, strict=True) if keep]
         self._find_live()
         sentence, copy = self.live
         first = self.slots[sentence] * self.copies
@@ -276,13 +276,13 @@ def best_places(totals: Floats, count: int) -> Ints:
         return (-totals).argsort(axis=1, kind="stable")[:, :count]
     best = np.empty((len(totals), min(count, totals.shape[1])), dtype=np.int64)
     for row, numbers in enumerate(totals):
-        possible = (numbers >= _reached_by(numbers, count)).nonzero()[0]
+        possible = (numbers >= _lower_bound(numbers, count)).nonzero()[0]
         order = (-numbers[possible]).argsort(kind="stable")
         best[row] = possible[order[:count]]
     return best
 
 
-def _reached_by(numbers: Floats, count: int) -> float:
+def _lower_bound(numbers: Floats, count: int) -> float:
     """Return a number that at least `count` of the numbers reach, and seldom many more.
 
     It is the one at place `count` among the largest of groups. -inf if there are fewer groups.

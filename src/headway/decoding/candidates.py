@@ -26,7 +26,7 @@ _FIRST = 32  # pieces of a row that are looked at first, and suffice for most ro
 
 
 class Rivals(NamedTuple):
-    """The hypotheses of which some rows extend the best."""
+    """The hypotheses of several sentences, which compete for the best extensions."""
 
     sentences: Ints
     """The sentence of each row, ascending, (R,)."""
@@ -51,18 +51,18 @@ def candidates(
     left out that are not among the best `count` extensions of a sentence. There may be fewer
     columns then.
     """
-    logits, kept, sums = steer(logits, only, rules, pasts)
+    logits, forced_logits, sums = steer(logits, only, rules, pasts)
     count = min(count, logits.size(1))
-    if rivals is not None and not kept and count >= 4 * _FIRST:
+    if rivals is not None and not forced_logits and count >= 4 * _FIRST:
         return _best_of_rivals(logits, count, sums, rivals)
     values, ids, totals = best_pieces(logits, count, NEVER_CHOSEN)
     totals = totals if sums is None else sums
     check_numbers(totals)
     log_probs = values.astype(np.float64) - totals[:, None]
-    if kept:
-        chosen = list(kept)
+    if forced_logits:
+        chosen = list(forced_logits)
         log_probs[chosen] = -math.inf
-        log_probs[chosen, 0] = np.array(list(kept.values())) - totals[chosen]
+        log_probs[chosen, 0] = np.array(list(forced_logits.values())) - totals[chosen]
         ids[chosen, 0] = [choice for choice in only if choice is not None]
     return _with_columns(logits, log_probs, ids, totals, also) if also else (log_probs, ids)
 
@@ -89,8 +89,8 @@ def _best_of_rivals(
     more_values, more_ids, _ = best_pieces(logits[torch.from_numpy(more)], count, NEVER_CHOSEN)
     more_log_probs = more_values.astype(np.float64) - sums[more, None]
     more_totals, its_sentence = more_log_probs + before[more], sentences[more]
-    others = np.delete(totals, more, axis=0), np.delete(sentences, more)
-    bounds = _bounds(count, [others, (more_totals, its_sentence)])
+    other_rows = np.delete(totals, more, axis=0), np.delete(sentences, more)
+    bounds = _bounds(count, [other_rows, (more_totals, its_sentence)])
     reaching = np.count_nonzero(more_totals >= bounds[its_sentence, None], axis=1)
     shape = len(ids), max(_FIRST, int(reaching.max()))
     all_log_probs, all_ids = np.full(shape, -math.inf), np.full(shape, END_ID)
@@ -151,8 +151,8 @@ def _with_columns(
     """Append the pieces of `also` that are not yet among those of a row."""
     width = max(map(len, also))
     more, pieces = np.full((len(also), width), -math.inf), np.full((len(also), width), END_ID)
-    for row, asked in enumerate(also):
-        for column, piece in enumerate(asked):
+    for row, row_pieces in enumerate(also):
+        for column, piece in enumerate(row_pieces):
             if piece not in ids[row]:
                 more[row, column] = float(logits[row, piece]) - totals[row]
                 pieces[row, column] = piece
@@ -174,13 +174,13 @@ def steer(
         rule.apply(logits, pasts)
     rows = [row for row, choice in enumerate(only) if choice is not None]
     pieces = [choice for choice in only if choice is not None]
-    kept = dict(zip(rows, logits[rows, pieces].tolist(), strict=True)) if rows else {}
+    forced_logits = dict(zip(rows, logits[rows, pieces].tolist(), strict=True)) if rows else {}
     if not rules.forbidding:
-        return logits, kept, None
+        return logits, forced_logits, None
     _, _, sums = best_pieces(logits, 1)
     for rule in rules.forbidding:
         rule.apply(logits, pasts)
-    return logits, kept, sums
+    return logits, forced_logits, sums
 
 
 def best_pieces(

@@ -70,7 +70,10 @@ def confidence_in(
     if calibration is None or any(forced):
         return None
     values = (
-        min(calibration.value(best.log_prob, len(best.ids) + 1), UNFAMILIAR if beyond else 1.0)
-        for best, beyond in zip(hypotheses, unfamiliar, strict=True)
+        min(
+            calibration.value(best.log_prob, len(best.ids) + 1),
+            UNFAMILIAR if is_unfamiliar else 1.0,
+        )
+        for best, is_unfamiliar in zip(hypotheses, unfamiliar, strict=True)
     )
     return min(values, default=None)

@@ -30,8 +30,8 @@ def coverage_penalty(weights: Float[Tensor, "T S"], beta: float) -> float:
     -0.2773
     """
     covered = weights[:, :-1].double().sum(dim=0)  # (S - 1,)
-    least = torch.finfo(torch.float32).tiny
-    return beta * float(covered.clamp(least, 1.0).log().sum())
+    smallest = torch.finfo(torch.float32).tiny
+    return beta * float(covered.clamp(smallest, 1.0).log().sum())
 
 
 class Coverage:
@@ -93,8 +93,8 @@ class Finished:
 
     def perhaps_best(self) -> list[Hypothesis]:
         """Return those that can be the best: all whose coverage is unknown, and the best other."""
-        known = len(self.hypotheses) if not self.coverage.beta else self.counted
-        return [*best_first(self.hypotheses[:known])[:1], *self.hypotheses[known:]]
+        num_counted = len(self.hypotheses) if not self.coverage.beta else self.counted
+        return [*best_first(self.hypotheses[:num_counted])[:1], *self.hypotheses[num_counted:]]
 
     def _count(self) -> bool:
         """Add the coverage of new hypotheses; return True if a score changed."""

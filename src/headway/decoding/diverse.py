@@ -71,7 +71,7 @@ class DiverseBeamSearch:
     def advance(self, logits: Float[Tensor, "R V"]) -> Advance:
         """Let the groups choose in turn."""
         all_rows, _ = self.rows()
-        taken: dict[int, Counter[int]] = defaultdict(Counter)
+        chosen_counts: dict[int, Counter[int]] = defaultdict(Counter)
         rows, parents = [], []
         group_rows = [self._rows_of_group(index)[0] for index in range(len(self.groups))]
         for index, group in enumerate(self.groups):
@@ -79,7 +79,7 @@ class DiverseBeamSearch:
                 continue
             before, begun = group.rows()[0], group.begun(group.rows()[0])
             starts = dict(zip(before.tolist(), begun.tolist(), strict=True))
-            group.avoid = taken
+            group.avoid = chosen_counts
             places = np.searchsorted(all_rows, group_rows[index])
             # Each group gets a copy because a search changes its logits.
             step = group.advance(logits.index_select(0, torch.from_numpy(places).to(logits.device)))
@@ -90,7 +90,7 @@ class DiverseBeamSearch:
                 from_begun = np.array([starts[p] for p in step.parents.tolist()], dtype=bool)
                 parents.append(self._in_all(index, step.parents, from_begun))
             for row, piece in zip(*group.rows(), strict=True):
-                taken[int(row) // group.copies][int(piece)] += 1
+                chosen_counts[int(row) // group.copies][int(piece)] += 1
         order = np.argsort(np.concatenate(rows)) if rows else []
         finished = self._return_finished()
         if not rows:
@@ -103,9 +103,9 @@ class DiverseBeamSearch:
         Hypotheses with equal pieces count once.
         """
         count = len(self.groups)
-        done = [slot for slot, results in self.results.items() if len(results) == count]
+        done_slots = [slot for slot, results in self.results.items() if len(results) == count]
         finished = []
-        for slot in done:
+        for slot in done_slots:
             distinct: dict[tuple[int, ...], Hypothesis] = {}
             for turn in zip_longest(*self.results.pop(slot)):
                 distinct |= {h.ids: h for h in best_first(h for h in turn if h is not None)}
@@ -114,8 +114,9 @@ class DiverseBeamSearch:
 
     def possible(self, slot: int) -> list[Sequence[int]]:
         """Return the pieces of the hypotheses that can still become the best."""
-        done = [results[0].ids for results in self.results[slot]]  # the best of a group is first
-        return [*done, *(ids for group in self.groups for ids in group.possible(slot))]
+        # The best hypothesis of a group is its first.
+        finished_ids = [results[0].ids for results in self.results[slot]]
+        return [*finished_ids, *(ids for group in self.groups for ids in group.possible(slot))]
 
 
 class _Group(BeamSearch):

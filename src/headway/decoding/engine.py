@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 class Batch(Protocol):
-    """Sentences at work; a sentence's result depends on no other."""
+    """Sentences that are translated together; the result of one does not depend on the others."""
 
     def begin(self, slots: Sequence[int], requests: Sequence[Request]) -> None:
         """Encode these sentences into free slots, and begin their searches."""

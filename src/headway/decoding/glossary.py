@@ -122,8 +122,8 @@ def as_glossary(glossary: Mapping[str, str] | Glossary | None) -> Glossary | Non
     """Return a `Glossary` of the argument; None if it has no term."""
     if glossary is None or isinstance(glossary, Glossary):
         return glossary
-    made = Glossary(glossary)
-    return made if made.targets else None
+    parsed = Glossary(glossary)
+    return parsed if parsed.targets else None
 
 
 def looks_like_glossary(lines: Iterable[str]) -> bool:

@@ -20,7 +20,7 @@ from headway.decoding.search import Advance, SearchObserver
 
 
 class GreedySearch:
-    """One hypothesis a sentence, made of the best piece at every step."""
+    """One hypothesis for each sentence, which takes the best piece at every step."""
 
     copies = 1
 
@@ -98,7 +98,7 @@ class GreedySearch:
 
 
 class _Running:
-    """A sentence at work."""
+    """A sentence that is being translated."""
 
     __slots__ = ("first_choice", "ids", "last_choice", "log_prob", "request")
 
@@ -110,7 +110,7 @@ class _Running:
         self.last_choice = request.max_length
 
     def only_choice(self) -> int | None:
-        """Return the request's only choice; faster for steps where all pieces may follow."""
+        """Return the only piece that the request allows now, or None if it allows several."""
         step = len(self.ids)
         free = self.first_choice <= step < self.last_choice
         return None if free else self.request.only_choice(step)

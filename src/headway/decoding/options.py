@@ -128,15 +128,15 @@ class SearchOptions:
     def _check_beam(self) -> None:
         remedy = "1 is greedy search, 4 the paper's beam."
         _check("beam_size", self.beam_size, self.beam_size >= 1, "at least 1", remedy)
-        drawn = self.sampling is not None
-        most = math.inf if drawn else self.beam_size
-        allowed = "at least 1" if drawn else f"from 1 to beam_size {self.beam_size}"
+        samples = self.sampling is not None
+        most_hypotheses = math.inf if samples else self.beam_size
+        allowed = "at least 1" if samples else f"from 1 to beam_size {self.beam_size}"
         remedy = "Ask for fewer, or widen the beam."
-        _check("n_best", self.n_best, 1 <= self.n_best <= most, allowed, remedy)
+        _check("n_best", self.n_best, 1 <= self.n_best <= most_hypotheses, allowed, remedy)
         possible = self.groups >= 1 and self.beam_size % self.groups == 0
         allowed = f"a divisor of beam_size {self.beam_size}"
         _check("groups", self.groups, possible, allowed, "All groups are of one size.")
-        if drawn and self.groups > 1:
+        if samples and self.groups > 1:
             raise ConfigError(
                 f"There are {self.groups} groups, but sampling has no beam to divide.",
                 "Leave out groups or sampling.",

@@ -99,8 +99,8 @@ def _measure(device: torch.device, size: DecoderSize, candidates: Sequence[Preci
                     in_output = shares * _seconds(partial(choose, x), device)
                 mean *= (in_layers + in_output) ** (1 / len(_ROWS))
             seconds[precision] = min(mean, seconds[precision])
-    least = min(seconds.values())
-    return next(name for name in candidates if seconds[name] <= _WORTH * least)
+    fastest = min(seconds.values())
+    return next(name for name in candidates if seconds[name] <= _WORTH * fastest)
 
 
 @torch.inference_mode()
@@ -108,9 +108,9 @@ def _seconds(run: Callable[[], object], device: torch.device) -> float:
     """Return the mean time of a call."""
     run()
     calls, start = 0, time.perf_counter()
-    while (taken := time.perf_counter() - start) < _SECONDS:
+    while (elapsed := time.perf_counter() - start) < _SECONDS:
         run()
         if device.type == "cuda":
             torch.cuda.synchronize(device)
         calls += 1
-    return taken / calls
+    return elapsed / calls

@@ -43,7 +43,7 @@ class _Cohort:
 
 @dataclass(slots=True)
 class ReferenceState:
-    """The sentences at work, by cohort."""
+    """The sentences that are being translated, by cohort."""
 
     copies: int
     allowed: AllowedPieces
@@ -131,9 +131,9 @@ class ReferenceEngine:
 def _forget(state: ReferenceState, slots: Sequence[int]) -> None:
     """Drop the rows of these slots, and cohorts without rows."""
     for cohort in state.cohorts:
-        kept = cohort.rows[~np.isin(cohort.rows // state.copies, slots)]
-        if len(kept):
-            cohort.take(kept, kept, state.copies)
+        remaining = cohort.rows[~np.isin(cohort.rows // state.copies, slots)]
+        if len(remaining):
+            cohort.take(remaining, remaining, state.copies)
         else:
-            cohort.rows = kept
+            cohort.rows = remaining
     state.cohorts = [cohort for cohort in state.cohorts if len(cohort.rows)]

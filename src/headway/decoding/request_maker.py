@@ -80,15 +80,15 @@ class RequestMaker:
         parts = self.parts(text, at_most=self.sentences_a_part(None))
         return len({part.sentence for part in parts})
 
-    def single_part(self, sentence: str, what: str) -> list[Part]:
+    def single_part(self, sentence: str, purpose: str) -> list[Part]:
         """Return the only part of a sentence; ConfigError if it has several or none.
 
-        what: the subject and verb of the message, such as `alternatives are`.
+        purpose: the subject and verb of the message, such as `alternatives are`.
         """
         parts = self.parts(sentence)
         if len(parts) != 1:
             raise ConfigError(
-                f"The sentence has {len(parts)} parts, but {what} for one.",
+                f"The sentence has {len(parts)} parts, but {purpose} for one.",
                 "Give one sentence that the model can take whole.",
             )
         return parts
@@ -136,8 +136,8 @@ class RequestMaker:
         except ConfigError as error:
             if len(parts) == 1 and first == 0:
                 raise
-            what = f"Sentence {number + 1} (counted from 1): {error.message}"
-            raise ConfigError(what, error.remedy) from None
+            message = f"Sentence {number + 1} (counted from 1): {error.message}"
+            raise ConfigError(message, error.remedy) from None
         return requests
 
     def check_glossary(self, glossary: Glossary) -> None:
@@ -265,30 +265,30 @@ class RequestMaker:
             and not takes_particles(character)
         )
 
-    def _writable(self, text: str, what: str) -> list[int]:
+    def _writable(self, text: str, name: str) -> list[int]:
         ids = self.bundle.target_tokenizer.encode(text)
         if text.strip() and not ids:
             raise ConfigError(
-                f"The {what} {text!r} has no tokens in the vocabulary.",
+                f"The {name} {text!r} has no tokens in the vocabulary.",
                 "Use words that the model can write, or leave it out.",
             )
         if deleted := self.bundle.target_tokenizer.deleted_texts(text):
             raise ConfigError(
-                f"The {what} {text!r} has {shown(deleted[0])}, which the tokenizer deletes.",
+                f"The {name} {text!r} has {shown(deleted[0])}, which the tokenizer deletes.",
                 "Leave it out.",
             )
         if unknown := self.bundle.target_tokenizer.unknown_count(ids):
             raise ConfigError(
-                f"The {what} '{text}' has {counted(unknown, 'token')} that "
+                f"The {name} '{text}' has {counted(unknown, 'token')} that "
                 "the vocabulary does not know.",
                 "Use words that the model can write.",
             )
-        return self._fitting(ids, f"A {what}")
+        return self._fitting(ids, f"A {name}")
 
-    def _fitting(self, ids: list[int], what: str) -> list[int]:
+    def _fitting(self, ids: list[int], name: str) -> list[int]:
         if len(ids) > self.position_limit:
             raise ConfigError(
-                f"{what} has {len(ids)} tokens, but the model has positions for "
+                f"{name} has {len(ids)} tokens, but the model has positions for "
                 f"{self.position_limit}.",
                 "Shorten it.",
             )

@@ -29,7 +29,7 @@ def run_search(
 
     Continuous refill: when a quarter of the batch is done, the next requests get the free slots,
     because encoding several sentences together costs less than one by one. slots: those of the
-    batch. max_tokens: the most source pieces of the sentences at work together; a single sentence
+    batch. max_tokens: the most source pieces in the batch at the same time; a single sentence
     may have more.
     """
     waiting = _Waiting(requests, max_tokens)
@@ -38,11 +38,11 @@ def run_search(
     full = 0
     while True:
         refills = not until_refill(len(at_work), full)
-        if taken := waiting.take(len(free)) if refills else []:
-            fresh = [free.pop() for _ in taken]
-            at_work |= zip(fresh, taken, strict=True)
+        if next_requests := waiting.take(len(free)) if refills else []:
+            fresh = [free.pop() for _ in next_requests]
+            at_work |= zip(fresh, next_requests, strict=True)
             full = len(at_work)
-            batch.begin(fresh, [request for _, request in taken])
+            batch.begin(fresh, [request for _, request in next_requests])
         if not at_work:
             return
         for slot, hypotheses in batch.advance(max(until_refill(len(at_work), full), 1)):
@@ -53,7 +53,7 @@ def run_search(
 
 
 class _Waiting:
-    """Requests that wait for a slot, and the number of source pieces at work."""
+    """Requests that wait for a slot, and the number of source pieces in the batch."""
 
     def __init__(self, requests: Iterable[tuple[int, Request]], max_tokens: int | None) -> None:
         self.requests = iter(requests)
@@ -64,17 +64,17 @@ class _Waiting:
 
     def take(self, count: int) -> list[tuple[int, Request]]:
         """Return the next requests, at most `count` and as many as max_tokens allows."""
-        taken: list[tuple[int, Request]] = []
-        while self.next is not None and len(taken) < count:
+        next_requests: list[tuple[int, Request]] = []
+        while self.next is not None and len(next_requests) < count:
             index, request = self.next
             length = len(request.source_ids)
             if self.at_work and self.tokens + length > self.max_tokens:
                 break
             self.at_work[index] = length
             self.tokens += length
-            taken.append(self.next)
+            next_requests.append(self.next)
             self.next = next(self.requests, None)
-        return taken
+        return next_requests
 
     def done(self, index: int) -> None:
         self.tokens -= self.at_work.pop(index)

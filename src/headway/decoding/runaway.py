@@ -41,12 +41,12 @@ def most_repeats(items: Sequence[int] | str) -> int:
     >>> most_repeats("xabababay"), most_repeats("abc"), most_repeats("")
     (3, 1, 0)
     """
-    most = min(len(items), 1)
+    repeats = min(len(items), 1)
     for size in range(1, min(LONGEST_NGRAM, len(items) // 2) + 1):
         # An n-gram that occurs k times in a row is (k - 1) n items that are equal n places later.
         later = bytes(map(eq, items, items[size:]))
-        most = max(most, max(map(len, later.split(b"\0"))) // size + 1)
-    return most
+        repeats = max(repeats, max(map(len, later.split(b"\0"))) // size + 1)
+    return repeats
 
 
 def runs_away(
@@ -66,8 +66,8 @@ def runs_away(
     if times < TIMES:
         return False
     source = request.source_ids[:-1]  # without the end symbol
-    given = ("".join(tokenizer.spelled(source)), source, request.prefix, *request.terms)
-    return times > max(map(most_repeats, given))
+    repeatable = ("".join(tokenizer.spelled(source)), source, request.prefix, *request.terms)
+    return times > max(map(most_repeats, repeatable))
 
 
 def tightened(options: SearchOptions) -> SearchOptions:

@@ -91,7 +91,7 @@ class SamplingSearch:
         logits = logits[torch.from_numpy(row).to(logits.device)]
         only = [s.request.only_choice(len(s.ids)) for s in active]
         pasts = [Past(s.request, s.ids) for s in active] if self.rules else ()
-        logits, kept, sums = steer(logits, only, self.rules, pasts)
+        logits, forced_logits, sums = steer(logits, only, self.rules, pasts)
         totals = logits.logsumexp(dim=1).cpu().numpy() if sums is None else sums
         check_numbers(totals)
         logits[:, NEVER_CHOSEN] = -math.inf
@@ -100,7 +100,9 @@ class SamplingSearch:
         for index, (sample, value) in enumerate(zip(active, values.tolist(), strict=True)):
             choice = only[index]
             piece = int(pieces[index]) if choice is None else choice
-            sample.take(piece, (value if choice is None else kept[index]) - float(totals[index]))
+            sample.take(
+                piece, (value if choice is None else forced_logits[index]) - float(totals[index])
+            )
         return self._return_finished(fresh)
 
     def possible(self, slot: int) -> list[Sequence[int]]:
@@ -123,7 +125,7 @@ class SamplingSearch:
 
 
 class _Sample:
-    """One sample at work."""
+    """One sample that is being drawn."""
 
     def __init__(self, row: int, request: Request, seed: list[int]) -> None:
         self.row = row

@@ -44,7 +44,7 @@ class Search(Protocol):
         ...
 
     def possible(self, slot: int) -> list[Sequence[int]]:
-        """Return the possible beginnings of the best hypothesis of a sentence at work.
+        """Return the possible beginnings of the best hypothesis of a running sentence.
 
         The best hypothesis begins with the pieces of one of them.
         """

@@ -138,36 +138,36 @@ class SearchRecorder:
 
     def decide(self, advance: Advance, ids: Sequence[int], before: float, after: float) -> None:
         """Keep the piece that the only hypothesis took, and close the step."""
-        now = self.now
-        if not now.looks[0].counted:
-            now.stopped.append(0)
+        step = self.now
+        if not step.looks[0].counted:
+            step.stopped.append(0)
         else:
             piece = END_ID if advance.finished else ids[-1]
             # A drawn piece may not be among the listed ones.
-            total = before + now.looks[0].counted.setdefault(piece, after - before)
-            now.ranks[0, piece] = (1, total)
+            total = before + step.looks[0].counted.setdefault(piece, after - before)
+            step.ranks[0, piece] = (1, total)
             if advance.finished:
-                now.ended.append(0)
+                step.ended.append(0)
             else:
-                now.living[0] = ((0, piece), total)
+                step.living[0] = ((0, piece), total)
         self._close_step()
         for _, hypotheses in advance.finished:
             self.finish(hypotheses)
 
     def _close_step(self) -> None:
         """Make the nodes and expansions of a step after all its decisions."""
-        now, before = self.now, len(self.nodes)
-        made: dict[Extension, tuple[Fate, int]] = {}
-        for copy in now.ended:
-            total = now.ranks[copy, END_ID][1]
-            made[copy, END_ID] = ("finished", self._finish(copy, END_ID, total))
-        for copy in now.stopped:
+        step, before = self.now, len(self.nodes)
+        fates: dict[Extension, tuple[Fate, int]] = {}
+        for copy in step.ended:
+            total = step.ranks[copy, END_ID][1]
+            fates[copy, END_ID] = ("finished", self._finish(copy, END_ID, total))
+        for copy in step.stopped:
             self._finish(copy, None, self.nodes[self.live[copy]].total)
         living = {}
-        for copy, ((parent, place), total) in now.living.items():
+        for copy, ((parent, place), total) in step.living.items():
             living[copy] = self._add(parent, place, total, "kept")
-            made[parent, place] = ("kept", living[copy])
-        self.steps.append(tuple(self._expansion(copy, made) for copy in sorted(now.looks)))
+            fates[parent, place] = ("kept", living[copy])
+        self.steps.append(tuple(self._expansion(copy, fates) for copy in sorted(step.looks)))
         self.live = living
         if self.watcher is not None:
             self.watcher.step(self.steps[-1], self.nodes[before:])
@@ -211,7 +211,7 @@ class SearchRecorder:
     def _piece(self, place: int) -> int:
         return self.request.pieces([place])[0]
 
-    def _expansion(self, copy: int, made: dict[Extension, tuple[Fate, int]]) -> Expansion:
+    def _expansion(self, copy: int, fates: dict[Extension, tuple[Fate, int]]) -> Expansion:
         look, node = self.now.looks[copy], self.nodes[self.live[copy]]
         ranked = [place for parent, place in self.now.ranks if parent == copy]
         shown = list(dict.fromkeys([*look.likely, *ranked]))
@@ -220,7 +220,7 @@ class SearchRecorder:
         return Expansion(
             node.number,
             tuple(
-                self._candidate(copy, place, look, node.total, made.get((copy, place)))
+                self._candidate(copy, place, look, node.total, fates.get((copy, place)))
                 for place in shown
             ),
             self.vocabulary - len(shown),
@@ -228,11 +228,16 @@ class SearchRecorder:
         )
 
     def _candidate(
-        self, copy: int, place: int, look: _Look, so_far: float, made: tuple[Fate, int] | None
+        self,
+        copy: int,
+        place: int,
+        look: _Look,
+        so_far: float,
+        fate_and_node: tuple[Fate, int] | None,
     ) -> Candidate:
         piece, log_prob = self._piece(place), look.counted.get(place)
         default: Fate = "forbidden" if log_prob is None else "pruned"
-        fate, node = (default, None) if made is None else made
+        fate, node = (default, None) if fate_and_node is None else fate_and_node
         return Candidate(
             piece=self.target.piece(piece),
             piece_id=piece,

@@ -48,27 +48,27 @@ def sentence_starts(pieces: Sequence[str], language: str) -> set[int]:
     return {places[end] for end in ends if end in places}
 
 
-def leading_tag(pieces: Sequence[str], known: Collection[str] = ()) -> int:
+def leading_tag(pieces: Sequence[str], tags: Collection[str] = ()) -> int:
     """Return the number of pieces of the tags that begin a sentence, such as `<2ko>`.
 
-    A tag concerns the whole sentence, so every part of it needs the tag. known: tags that may have
+    A tag concerns the whole sentence, so every part of it needs the tag. tags: those that may have
     another form.
     """
     length = 0
     for place, piece in enumerate(pieces):
         text = piece.removeprefix("▁")
-        if _TAG.fullmatch(text) or (text and text in known):
+        if _TAG.fullmatch(text) or (text and text in tags):
             length = place + 1
         elif text:
             break
     return length
 
 
-def _cut(pieces: Sequence[str], start: int, most: int, starts: Collection[int]) -> int:
-    """Return the end, at most `most`, of the part that begins at `start`."""
-    places = range(most, start + (most - start) // 2, -1)
+def _cut(pieces: Sequence[str], start: int, limit: int, starts: Collection[int]) -> int:
+    """Return the end, at most `limit`, of the part that begins at `start`."""
+    places = range(limit, start + (limit - start) // 2, -1)
     for end in places:
         clause = pieces[end - 1].endswith(_CLAUSE_END) and pieces[end].startswith("▁")
         if end in starts or clause:
             return end
-    return next((end for end in places if pieces[end].startswith("▁")), most)
+    return next((end for end in places if pieces[end].startswith("▁")), limit)

@@ -462,9 +462,9 @@ class TextTranslator:
             return
         again = [shortened(requests[place], options) for place in places]
         with counting_sentences(lambda _: None):  # they have been counted
-            found = search(tightened(options), again, workers=self._workers(len(again)))
+            new_results = search(tightened(options), again, workers=self._workers(len(again)))
         tokenizer = self.bundle.source_tokenizer
-        for place, second in zip(places, found, strict=True):
+        for place, second in zip(places, new_results, strict=True):
             results[place] = better(results[place], second, requests[place], options, tokenizer)
 
     def _check_ready(self) -> None:
@@ -513,10 +513,10 @@ def _rebuild(
     return cls(bundle, engine, precision, ensemble=ensemble)
 
 
-def only_bundle(model: Bundle | TextTranslator, what: str) -> Bundle:
+def only_bundle(model: Bundle | TextTranslator, purpose: str) -> Bundle:
     """Return the bundle of a single model; ConfigError for an ensemble.
 
-    what: the subject of the message, such as `An alignment`.
+    purpose: the subject of the message, such as `An alignment`.
     """
     if isinstance(model, Bundle):
         return model
@@ -524,7 +524,7 @@ def only_bundle(model: Bundle | TextTranslator, what: str) -> Bundle:
         require_type("model", model, Bundle, "Give a Bundle, or a Translator of one model.")
     if len(model.models) > 1:
         raise ConfigError(
-            f"{what} needs a single model, but this translator averages {len(model.models)}.",
+            f"{purpose} needs a single model, but this translator averages {len(model.models)}.",
             "Load one of its models by itself.",
         )
     return model.bundle

@@ -32,7 +32,7 @@ class WeightSnapshot:
         # A part that PyTorch has compiled makes new collections each time it is asked for them.
         self._are_plain = all(isinstance(c.get("_parameters"), dict) for c in self._contents)
         self._children = [*map(dict, self._collections("_modules"))]
-        self._before = self._now()
+        self._before = self._current_state()
 
     def is_stale(self) -> bool:
         """Return True if a part, a weight, a `forward` or a hook has changed since.
@@ -40,7 +40,7 @@ class WeightSnapshot:
         Every translation calls it, even of one sentence. So it makes and compares whole lists, with
         few steps of Python for each part.
         """
-        return not self._has_same_parts() or self._before != self._now()
+        return not self._has_same_parts() or self._before != self._current_state()
 
     def was_moved(self) -> bool:
         """Return True if the only change is that weights were moved into shared memory.
@@ -49,7 +49,7 @@ class WeightSnapshot:
         engine that uses weights in place would then read memory that has been freed.
         """
         *before, addresses_before, versions_before = self._before
-        *now, addresses, versions = self._now()
+        *now, addresses, versions = self._current_state()
         return (
             self._has_same_parts()
             and (before, versions_before) == (now, versions)
@@ -80,7 +80,7 @@ class WeightSnapshot:
         not_empty = filter(None, self._collections("_parameters"))
         return [*chain.from_iterable(map(dict.values, not_empty))]
 
-    def _now(self) -> tuple[Any, ...]:
+    def _current_state(self) -> tuple[Any, ...]:
         """Return the state of parts and weights that may change, except the set of parts."""
         places = self._places()
         weights = _present(places)

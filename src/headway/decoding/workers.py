@@ -45,8 +45,8 @@ def search_with_workers(
     yield from run_in_parallel(run, requests, workers)
 
 
-def even_slots(requests: int, workers: int, most: int) -> int:
-    """Return the slots of each worker, at most `most`, that give all workers as many requests.
+def even_slots(requests: int, workers: int, limit: int) -> int:
+    """Return the slots of each worker, at most `limit`, that give all workers as many requests.
 
     With the most slots, the first worker to be done would take all the requests that are left, and
     the others would have none.
@@ -55,8 +55,8 @@ def even_slots(requests: int, workers: int, most: int) -> int:
     75
     """
     if workers == 1:
-        return min(most, requests)
-    rounds = -(-requests // (workers * most))
+        return min(limit, requests)
+    rounds = -(-requests // (workers * limit))
     return -(-requests // (workers * rounds))
 
 

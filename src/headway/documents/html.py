@@ -255,8 +255,10 @@ class _Escaping:
 
     def __init__(self, references: dict[str, str]) -> None:
         needed = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-        own = {character: written for character, written in references.items() if character != " "}
-        self.table = str.maketrans({**needed, **own})
+        named_references = {
+            character: written for character, written in references.items() if character != " "
+        }
+        self.table = str.maketrans({**needed, **named_references})
 
     def __call__(self, text: str) -> str:
         return text.translate(self.table)

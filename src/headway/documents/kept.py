@@ -78,8 +78,8 @@ def has_letters(text: str, spans: Iterable[Span] = ()) -> bool:
 
 @lru_cache(64)
 def _pattern(literals: tuple[str, ...]) -> re.Pattern[str]:
-    own = sorted(filter(str.strip, literals), key=lambda text: (-len(text), text))
-    patterns = [*map(_as_whole, own), *_PATTERNS]
+    sorted_literals = sorted(filter(str.strip, literals), key=lambda text: (-len(text), text))
+    patterns = [*map(_as_whole, sorted_literals), *_PATTERNS]
     named = [f"(?P<address>{p})" if p is _ADDRESS else p for p in patterns]
     return re.compile("|".join(named), re.ASCII | re.DOTALL)
 

@@ -99,15 +99,15 @@ class _Lines:
         number = token.map[0]
         for line in token.content.split("\n"):
             content = line.lstrip()
-            found = self._found(content, number, end)
+            content_place = self._place_of_content(content, number, end)
             number += 1
-            if found is None or _NO_PROSE.fullmatch(content.strip()):
+            if content_place is None or _NO_PROSE.fullmatch(content.strip()):
                 if spelled:
                     yield _Group(text, spelled, begin, end)
                 text, spelled = "", []
-                end = end if found is None else found[1]
+                end = end if content_place is None else content_place[1]
                 continue
-            start, end_of_line, characters = found
+            start, end_of_line, characters = content_place
             if spelled:
                 text += "\n"
                 spelled.append(self.text[end:start])
@@ -119,7 +119,9 @@ class _Lines:
         if spelled:
             yield _Group(text, spelled, begin, end)
 
-    def _found(self, content: str, number: int, place: int) -> tuple[int, int, list[str]] | None:
+    def _place_of_content(
+        self, content: str, number: int, place: int
+    ) -> tuple[int, int, list[str]] | None:
         """Return where a line is, and how its characters are written: in tables | has a mark."""
         if not content or number + 1 >= len(self.starts):
             return None
@@ -234,8 +236,8 @@ class _Items:
             if mark.begin < self.place or not mark.tokens:
                 continue  # within something that is kept, or no markup after all
             if mark.rule == "link":
-                rest = self.group.text[mark.label_end + 1 : mark.end]
-                if rest not in ("", "[]"):
+                destination = self.group.text[mark.label_end + 1 : mark.end]
+                if destination not in ("", "[]"):
                     self._add("start", mark.begin, mark.begin + 1, "a")
                     ends.append((mark.label_end, mark.end))
                     continue
@@ -355,7 +357,7 @@ class _Escaping:
 
 
 def is_hidden(outer: str, mark: str, inner: str) -> bool:
-    """Tell whether CommonMark reads a mark of emphasis as text, as in `**"a"**b` and `_a_b`.
+    """Return True if CommonMark reads a mark of emphasis as text, as in `**"a"**b` and `_a_b`.
 
     outer, inner: the characters beside it.
     """

@@ -49,7 +49,7 @@ def identity(text: str) -> str:
 
 
 def never(outer: str, mark: str, inner: str) -> bool:
-    """Return False, for documents whose marks may stand beside any text."""
+    """Return False, for documents whose marks may be next to any text."""
     return False
 
 

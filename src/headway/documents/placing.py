@@ -116,15 +116,15 @@ class _Run:
 def _target_words(text: str, links: Sequence[Link]) -> list[_TargetWord]:
     """Return the words of a translation; kept text is a word of its own, even within others."""
     kept = sorted((link.target, link.source) for link in links if link.kept)
-    others = sorted((link.target, link.source) for link in links if not link.kept)
+    aligned = sorted((link.target, link.source) for link in links if not link.kept)
     words: list[_TargetWord] = []
     begin = next_link = 0
     for (start, end), source in [*kept, ((len(text), len(text)), None)]:
         for word in word_spans(text[begin:start], begin):
-            while next_link < len(others) and others[next_link][0][1] <= word[0]:
+            while next_link < len(aligned) and aligned[next_link][0][1] <= word[0]:
                 next_link += 1
-            linked = next_link < len(others) and others[next_link][0][0] < word[1]
-            words.append(_TargetWord(*word, others[next_link][1] if linked else None))
+            linked = next_link < len(aligned) and aligned[next_link][0][0] < word[1]
+            words.append(_TargetWord(*word, aligned[next_link][1] if linked else None))
         if source is not None:
             words.append(_TargetWord(start, end, source, kept=True))
         begin = end
@@ -268,12 +268,12 @@ class _Placing:
         first, last = around.first + first, around.first + last
         start, end = self.words[first].start, self.words[last - 1].end
         if element.content is None:
-            own = self.passage[element.start : element.end].strip()
+            source_text = self.passage[element.start : element.end].strip()
             inner = self.text[start:end]
             letters = [n for n, character in enumerate(inner) if character.isalnum()]
-            if letters and own[:1].isalnum() and not self.words[first].kept:
+            if letters and source_text[:1].isalnum() and not self.words[first].kept:
                 start += letters[0]
-            if letters and own[-1:].isalnum() and not self.words[last - 1].kept:
+            if letters and source_text[-1:].isalnum() and not self.words[last - 1].kept:
                 end -= len(inner) - 1 - letters[-1]
         start, end = max(start, around.start), min(end, around.end)
         return _Stretch(element.start, element.end, first, last, start, max(start, end))
@@ -327,7 +327,7 @@ class _Points:
 
 
 def _best_runs(owners: Sequence[int | None]) -> dict[int, tuple[int, int]]:
-    """Return for each owner the run in which its words outnumber those of none most.
+    """Return for each owner the run with most of its words, less those without an owner.
 
     A run has no word of another owner. Of equal runs the first is taken.
     """

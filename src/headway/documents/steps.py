@@ -89,9 +89,9 @@ def translating(
     pieces = [(task, piece) for task in lost for piece in task.pieces()]
     if pieces:
         answers = yield [task.wish_of_piece(piece) for task, piece in pieces]
-        found = iter(answers)
+        translations = iter(answers)
         for task in lost:
-            task.take_pieces([next(found) for _ in task.pieces()])
+            task.take_pieces([next(translations) for _ in task.pieces()])
     in_order = iter(tasks)
     texts = [_written(each, [next(in_order) for _ in each.units]) for each in cuts]
     flags = Counter(flag for task in tasks for flag in task.flags)
@@ -157,12 +157,12 @@ class _Task:
         """Take the translation of the unit, if it has all kept texts."""
         answer = self._with_text(answer, self.source)
         needed = kept_texts(self.source, self.kept)
-        found = occurrences(answer.text, needed)
-        whole = Counter(text for _, _, text in found) == needed
-        more = _new_kept(answer.text, [(start, end) for start, end, _ in found], self.keep)
+        matches = occurrences(answer.text, needed)
+        whole = Counter(text for _, _, text in matches) == needed
+        more = _new_kept(answer.text, [(start, end) for start, end, _ in matches], self.keep)
         if not whole or (needed and more):
             return
-        self._accept(answer, found, more)
+        self._accept(answer, matches, more)
 
     def _with_text(self, answer: Answer, source: str) -> Answer:
         """Return an answer without spaces around it; without text it is the source instead."""
@@ -173,8 +173,8 @@ class _Task:
             else Answer(source, (), answer.flags | {EMPTY})
         )
 
-    def _accept(self, answer: Answer, found: list[tuple[int, int, str]], more: bool) -> None:
-        spans = [(start, end) for start, end, _ in found]
+    def _accept(self, answer: Answer, matches: list[tuple[int, int, str]], more: bool) -> None:
+        spans = [(start, end) for start, end, _ in matches]
         self.target, spans = self._cased(answer.text, spans)
         if self.unit.elements:  # nothing else needs the places of words
             source = word_spans(self.source, self.unit.start)
@@ -182,9 +182,9 @@ class _Task:
             self.links = links_of_words(source, target, self._alignment(answer))
         places: dict[str, Iterator[Span]] = {
             text: iter([span for span in self.kept if self.source[slice(*span)] == text])
-            for _, _, text in found
+            for _, _, text in matches
         }
-        for span, (_, _, text) in zip(spans, found, strict=True):
+        for span, (_, _, text) in zip(spans, matches, strict=True):
             start, end = next(places[text])
             place = (self.unit.start + start, self.unit.start + end)
             self.links.append(Link(place, span, kept=True))

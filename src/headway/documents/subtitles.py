@@ -41,10 +41,10 @@ def parts_of_subtitles(text: str) -> Parts:
             if following is None:
                 items.append(Item("point", line[end:]))
             else:
-                rest = "".join([line[end:], *lines[number + 1 : following]])
+                break_text = "".join([line[end:], *lines[number + 1 : following]])
                 following_line = lines[following]
-                rest += following_line[: len(following_line) - len(following_line.lstrip())]
-                items.append(Item("break", rest, " ", [rest]))
+                break_text += following_line[: len(following_line) - len(following_line.lstrip())]
+                items.append(Item("break", break_text, " ", [break_text]))
         pair(items)
         parts += parts_of_items(items)
         place = group[-1] + 1

@@ -46,7 +46,7 @@ def cut(passage: Passage, split: Split, keep: Sequence[str]) -> Cut:
 
     Sentences that share an element, and do not fill it, are one unit.
     """
-    kept = _kept(passage, keep)
+    kept = _spans_to_keep(passage, keep)
     units: list[Unit] = []
     if has_letters(passage.text, kept):
         for sentence in split(passage.text):
@@ -63,7 +63,7 @@ def cut(passage: Passage, split: Split, keep: Sequence[str]) -> Cut:
             break
         units = joined
     _share_out(kept, units)
-    units = [unit for unit in units if has_letters(*_alone(passage.text, unit))]
+    units = [unit for unit in units if has_letters(*_unit_text(passage.text, unit))]
     moving = _moving(all_edges, units)
     within = {child for element in moving for child in descendants(element.children)}
     outermost = [e.element for e in all_edges if e.opens and e.element in moving - within]
@@ -71,13 +71,13 @@ def cut(passage: Passage, split: Split, keep: Sequence[str]) -> Cut:
     return Cut(passage, units, all_edges)
 
 
-def _alone(text: str, unit: Unit) -> tuple[str, list[Span]]:
+def _unit_text(text: str, unit: Unit) -> tuple[str, list[Span]]:
     """Return the text of a unit, with its kept stretches as characters of that text."""
     spans = [(start - unit.start, end - unit.start) for start, end in unit.kept]
     return text[unit.start : unit.end], spans
 
 
-def _kept(passage: Passage, keep: Sequence[str]) -> list[Span]:
+def _spans_to_keep(passage: Passage, keep: Sequence[str]) -> list[Span]:
     """Return the stretches of a passage that are kept: by their elements, or by their form."""
     marked = [
         (element.start, element.end)

@@ -244,8 +244,8 @@ class _Paragraph:
     def _own(self, tags: Iterable[str]) -> list[Node]:
         """Return the elements with these tags, also within links, but not in inner paragraphs."""
         paragraph = f"{_W}p"
-        found = self.element.iter(*tags)
-        return [node for node in found if next(node.iterancestors(paragraph)) is self.element]
+        nodes = self.element.iter(*tags)
+        return [node for node in nodes if next(node.iterancestors(paragraph)) is self.element]
 
     def take(self, texts: Sequence[str]) -> bool:
         """Take a text for each passage; return True if the paragraph changes."""
@@ -349,11 +349,11 @@ def _format(run: Node) -> str:
 def _part_of_run(piece: _Piece) -> Node:
     """Return a run of its own for a part of a run."""
     assert piece.run is not None
-    own = _emptied(piece.run)
+    run = _emptied(piece.run)
     if (properties := _properties(piece.run)) is not None:
-        own.append(copy.deepcopy(properties))
-    own.extend(piece.nodes)
-    return own
+        run.append(copy.deepcopy(properties))
+    run.extend(piece.nodes)
+    return run
 
 
 def _run(text: str, properties: Node | None) -> Node:
@@ -375,11 +375,11 @@ def _emptied(node: Node) -> Node:
 
 def _emptied_into(parent: Node, node: Node) -> Node:
     """Append an element around runs, without them; return the element that will hold the runs."""
-    own = _emptied(node)
-    parent.append(own)
+    copied = _emptied(node)
+    parent.append(copied)
     content = node.find(_CONTENT)
     if content is None:
-        return own
-    own.extend([each for each in node if each is not content])
-    own.append(_emptied(content))
-    return own[-1]
+        return copied
+    copied.extend([each for each in node if each is not content])
+    copied.append(_emptied(content))
+    return copied[-1]

@@ -121,11 +121,11 @@ def check_gold(
                     "normalizes it.",
                     "Normalize it before its words are aligned, or leave the pair out.",
                 )
-            beyond = max((pair[side] for pair in links.possible), default=-1)
-            if beyond >= count:
+            largest_word = max((pair[side] for pair in links.possible), default=-1)
+            if largest_word >= count:
                 raise DataError(
-                    f"The gold alignment of pair {number} has {name} word {beyond}, counted from "
-                    f"0, but there are {count}.",
+                    f"The gold alignment of pair {number} has {name} word {largest_word}, counted "
+                    f"from 0, but there are {count}.",
                     "Check that the files go together, source first, and where counting begins.",
                 )
 

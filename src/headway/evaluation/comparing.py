@@ -74,13 +74,13 @@ class SystemComparison:
         """Return a table for each metric, for people."""
         width = max(len(name) for name in self.scores)
         first, *_ = self.scores
-        known = {(d.system, d.metric): d for d in self.differences}
+        by_system_and_metric = {(d.system, d.metric): d for d in self.differences}
         lines = []
         for number, metric in enumerate(self.scores[first]):
             lines.append(f"{metric.name}{metric.direction}  {metric.signature}")
             for system, scores in self.scores.items():
                 cells = [f"  {system:<{width}}  {scores[number].value:7.2f}"]
-                if (difference := known.get((system, metric.name))) is not None:
+                if (difference := by_system_and_metric.get((system, metric.name))) is not None:
                     cells.append(f"{difference.value:+7.2f}")
                     cells.append(f"95 %: {difference.low:+.2f} to {difference.high:+.2f}")
                     cells.append(f"p = {difference.p_value:.3f}")
@@ -137,20 +137,20 @@ def _check_request(translations: object, resamples: int, seed: int) -> None:
     assert isinstance(translations, Mapping)
     if len(translations) < 2:
         raise DataError(f"There are translations of {len(translations)} systems.", remedy)
-    for name, number, least in (("resamples", resamples, _FEWEST), ("seed", seed, 0)):
+    for name, number, smallest in (("resamples", resamples, _FEWEST), ("seed", seed, 0)):
         require_type(name, number, (int, np.integer), f"Give {name} as a whole number.")
-        if number < least:
-            raise ConfigError(f"{name} is {number}, but must be at least {least}.", "Raise it.")
+        if number < smallest:
+            raise ConfigError(f"{name} is {number}, but must be at least {smallest}.", "Raise it.")
 
 
 def _differences(counts: dict[str, list[Counts]], resamples: int, seed: int) -> list[Difference]:
-    drawn = _resampled(counts, resamples, seed)
+    resampled = _resampled(counts, resamples, seed)
     first, *later = counts
     differences = []
     for number, metric in enumerate(counts[first]):
         for system in later:
             value = counts[system][number].score().value - metric.score().value
-            spread = drawn[system][number] - drawn[first][number]
+            spread = resampled[system][number] - resampled[first][number]
             low, high = np.percentile(spread, [2.5, 97.5]).tolist()
             # With its mean shifted to 0, the spread is that of chance alone. The difference itself
             # adds 1 to both counts (Phipson and Smyth 2010), so that no p-value is 0.

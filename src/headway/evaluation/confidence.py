@@ -80,10 +80,10 @@ def shuffled_letters(texts: Sequence[str], tags: Sequence[str] = ()) -> list[str
 
 def _without_tags(text: str, tags: Sequence[str]) -> tuple[str, str]:
     """Return the tags that begin a text, with their spaces, and the rest."""
-    rest = text
-    while (word := rest.split(maxsplit=1)[:1]) and word[0] in tags:
-        rest = rest[rest.index(word[0]) + len(word[0]) :]
-    return text[: len(text) - len(rest)], rest
+    remaining = text
+    while (word := remaining.split(maxsplit=1)[:1]) and word[0] in tags:
+        remaining = remaining[remaining.index(word[0]) + len(word[0]) :]
+    return text[: len(text) - len(remaining)], remaining
 
 
 def fitted(translations: Sequence[Translation], within: Sequence[bool] | Truths) -> Confidence:

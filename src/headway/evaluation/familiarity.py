@@ -35,12 +35,12 @@ def measured_familiarity(
         )
         for ids, translation in zip(tokenizer.encode_batch(held_out), translations, strict=True)
     ])  # fmt: skip
-    known = doubts[np.isfinite(doubts)]  # unknown tokens are beyond any limit
-    if not len(known):
+    finite_doubts = doubts[np.isfinite(doubts)]  # unknown tokens are beyond any limit
+    if not len(finite_doubts):
         raise DataError(
             "Every held-out sentence has tokens that the model does not know.",
             "Give text like that of its training.",
         )
-    limit = float(np.quantile(known, 1 - FALSE_ALARMS, method="higher"))
+    limit = float(np.quantile(finite_doubts, 1 - FALSE_ALARMS, method="higher"))
     measured = {"held_out": len(held_out), "false_alarms": float(np.mean(doubts > limit))}
     return Familiarity(limit, pairs).record() | measured

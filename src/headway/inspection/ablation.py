@@ -217,16 +217,16 @@ def _num_heads(path: str, attention: nn.Module) -> int:
 
 
 def _attention(model: nn.Module, head: Head) -> nn.Module:
-    known = {
+    attentions = {
         path: part
         for path, part in model.named_modules(remove_duplicate=False)
         if isinstance(part, MultiHeadAttention) or path.endswith("_attention")
     }
-    if head.attention not in known:
+    if head.attention not in attentions:
         raise TraceError(
-            f"The model has no attention '{head.attention}'.", suggest(head.attention, known)
+            f"The model has no attention '{head.attention}'.", suggest(head.attention, attentions)
         )
-    attention = known[head.attention]
+    attention = attentions[head.attention]
     num_heads = _num_heads(head.attention, attention)
     if not 0 <= head.number < num_heads:
         raise TraceError(

@@ -217,10 +217,11 @@ def _occlusion(question: _Question, steps: int) -> tuple[Tensor, Tensor]:
     whole = question.values(question.source, question.prefix)
     without = []
     for part in _parts(count):
-        kept = 1 - torch.eye(count)[part].to(question.source)  # (B, S + T)
+        keep_mask = 1 - torch.eye(count)[part].to(question.source)  # (B, S + T)
         without.append(
             question.values(
-                question.source * kept[:, :length, None], question.prefix * kept[:, length:, None]
+                question.source * keep_mask[:, :length, None],
+                question.prefix * keep_mask[:, length:, None],
             )
         )
     scores = whole - torch.cat(without)

@@ -35,10 +35,10 @@ def derive(
     return None
 
 
-def _need(recorded: Recorded, name: str, asked: str) -> Tensor:
+def _need(recorded: Recorded, name: str, derived_name: str) -> Tensor:
     if name not in recorded:
         raise TraceError(
-            f"'{asked}' is computed from '{name}', which was not recorded.",
+            f"'{derived_name}' is computed from '{name}', which was not recorded.",
             "Record it too, or everything: record='all'.",
         )
     return recorded[name]

@@ -82,24 +82,24 @@ def show_matrix(
     return image
 
 
-def label_cells(axes: "Axes", values: Tensor, most: float) -> None:
-    """Write each number into its cell, with its sign, so that `most` has two digits or more.
+def label_cells(axes: "Axes", values: Tensor, largest: float) -> None:
+    """Write each number into its cell, with its sign, so that `largest` has two digits or more.
 
     Numbers in dark cells are white; a number that rounds to nothing is a plain 0.
     """
-    digits = max(2, 1 - math.floor(math.log10(most)))
+    digits = max(2, 1 - math.floor(math.log10(largest)))
     for row, numbers in enumerate(values.tolist()):
         for column, number in enumerate(numbers):
             text = "0" if round(number, digits) == 0 else f"{number:+.{digits}f}"
-            color = "white" if abs(number) > 0.6 * most else "black"
+            color = "white" if abs(number) > 0.6 * largest else "black"
             axes.text(column, row, text, ha="center", va="center", fontsize=7, color=color)
 
 
-def check_axes(values: Tensor, rows: Sequence[str], columns: Sequence[str], what: str) -> None:
+def check_axes(values: Tensor, rows: Sequence[str], columns: Sequence[str], name: str) -> None:
     """Raise ConfigError unless the names fit the last two axes of a tensor."""
     if values.dim() < 2 or values.shape[-2:] != (len(rows), len(columns)):
         raise ConfigError(
-            f"The {what} have shape {tuple(values.shape)}, but there are {len(rows)} rows and "
+            f"The {name} have shape {tuple(values.shape)}, but there are {len(rows)} rows and "
             f"{len(columns)} columns.",
             "Give one name for each row and each column, rows first.",
         )

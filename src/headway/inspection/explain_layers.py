@@ -111,9 +111,9 @@ def _explain_cell(working: Working) -> list[ExplanationStep]:
     forget, candidate = at("forget", row), at("candidate", row)
     before = at("cell", row - 1) if row else 0.0
     text = f"{number(forget)} × {number(before)} + (1 - {number(forget)}) × {number(candidate)}"
-    kept, added = forget * before, (1 - forget) * candidate
-    size = abs(kept) + abs(candidate)
-    return [ExplanationStep(working.say("cell"), text, kept + added, size)]
+    remembered, added = forget * before, (1 - forget) * candidate
+    size = abs(remembered) + abs(candidate)
+    return [ExplanationStep(working.say("cell"), text, remembered + added, size)]
 
 
 def _explain_recurrent_output(working: Working) -> list[ExplanationStep]:

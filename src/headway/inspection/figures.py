@@ -129,10 +129,11 @@ def alignment_grid(
     """
     links = [*alignment, *(gold.possible if gold else ())]
     for side, (words, name) in enumerate(((source_words, "source"), (target_words, "target"))):
-        beyond = max((link[side] for link in links), default=-1)
-        if beyond >= len(words):
+        largest_word = max((link[side] for link in links), default=-1)
+        if largest_word >= len(words):
             raise ConfigError(
-                f"A link has {name} word {beyond}, counted from 0, but there are {len(words)}.",
+                f"A link has {name} word {largest_word}, counted from 0, but there are "
+                f"{len(words)}.",
                 "Give the words that the links connect, the source first.",
             )
     longest = max(map(len, target_words), default=0)
@@ -194,7 +195,7 @@ def head_importance_map(importance: HeadImportance, path: str | Path, *, title: 
     scale.
     """
     tables = importance.rises
-    most = max(float(table.abs().max()) for table in tables.values()) or 1.0
+    largest = max(float(table.abs().max()) for table in tables.values()) or 1.0
     rows, columns = (max(table.size(axis) for table in tables.values()) for axis in (0, 1))
     width, height = 1.8 + len(tables) * (0.9 + 0.48 * columns), 2.0 + 0.48 * rows
     with drawing(path, width, height) as figure:
@@ -202,10 +203,12 @@ def head_importance_map(importance: HeadImportance, path: str | Path, *, title: 
         image = None
         for axes, (kind, table) in zip(grid, tables.items(), strict=True):
             layers, heads = ([str(n) for n in range(count)] for count in table.shape)
-            image = show_matrix(axes, table, layers, heads, low=-most, high=most, colors="PuOr")
+            image = show_matrix(
+                axes, table, layers, heads, low=-largest, high=largest, colors="PuOr"
+            )
             axes.tick_params(axis="x", rotation=0)
             axes.set_xticks(range(len(heads)), heads, ha="center")
-            label_cells(axes, table, most)
+            label_cells(axes, table, largest)
             axes.set_title(kind, fontsize=10)
             axes.set_xlabel("head, from 0")
         grid[0].set_ylabel("layer, from 0")
@@ -235,7 +238,7 @@ def attribution_bars(attribution: Attribution, path: str | Path, *, title: str =
             axes.grid(axis="x", alpha=0.3)
         grid[-1].set_xlabel("what it adds to the log-probability (nats)")
         method = attribution.method.replace("_", " ").replace(" x ", " × ")
-        asked = f"why {attribution.piece}"
+        question = f"why {attribution.piece}"
         if attribution.instead_of is not None:
-            asked = f"{asked} and not {attribution.instead_of}"
-        figure.suptitle(f"{title}\n{asked} ({method})".strip(), fontsize=12)
+            question = f"{question} and not {attribution.instead_of}"
+        figure.suptitle(f"{title}\n{question} ({method})".strip(), fontsize=12)

@@ -35,10 +35,10 @@ def has_hangul() -> bool:
 
 def check_hangul(texts: Iterable[str]) -> None:
     """Raise MissingExtraError if no font has the Hangul of these texts, which would be boxes."""
-    drawn = next((text for text in texts if _with_hangul(text)), None)
-    if drawn is not None and not has_hangul():
+    hangul_text = next((text for text in texts if _with_hangul(text)), None)
+    if hangul_text is not None and not has_hangul():
         raise MissingExtraError(
-            f"No font here can draw the Hangul in '{drawn}'.",
+            f"No font here can draw the Hangul in '{hangul_text}'.",
             "pip install 'headway[plot]' brings NanumGothic; any of these is as good: "
             f"{', '.join(_FAMILIES[1:])}.",
         )

@@ -96,8 +96,8 @@ def _decoding(config: ModelConfig, precision: Precision) -> Iterator[tuple[str, 
         )
         yield "projection", part.name, choices[part.name]
     recurrent = config.decoder_past == "ssru"
-    others = "attention, SSRU, LayerNorm" if recurrent else "attention, LayerNorm"
-    yield f"{others}, shortlist and best tokens", "", backend
+    operations = "attention, SSRU, LayerNorm" if recurrent else "attention, LayerNorm"
+    yield f"{operations}, shortlist and best tokens", "", backend
     if compiled:
         past = "w_xf" if recurrent else "w_qkv"
         stacks = {

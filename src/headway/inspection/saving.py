@@ -118,10 +118,10 @@ def _restored(description: Description) -> Description:
     return {"sentence": sentence, "variant": None if variant is None else Variant(**variant)}
 
 
-def _form(path: Path, done: str) -> tuple[Callable[..., bytes], Callable[[bytes], Any]]:
+def _form(path: Path, verb: str) -> tuple[Callable[..., bytes], Callable[[bytes], Any]]:
     if path.suffix not in _FORMS:
         raise ConfigError(
-            f"A trace cannot be {done} as '{path.suffix or path.name}'.",
+            f"A trace cannot be {verb} as '{path.suffix or path.name}'.",
             suggest(path.suffix, _FORMS),
         )
     return _FORMS[path.suffix]

@@ -309,7 +309,7 @@ def trace(
 
     Elsewhere: attention_weights, attn_weights, plot_attention_weights, showgraph, visualize_head.
     """
-    with _heard(module, record_patterns(record), edit or {}, sentence) as recorded:
+    with _recording(module, record_patterns(record), edit or {}, sentence) as recorded:
         yield recorded
 
 
@@ -321,12 +321,12 @@ def edited(
 
     A trace that is opened inside hears the edited pass.
     """
-    with _heard(module, (), edit, sentence, lasting=True):
+    with _recording(module, (), edit, sentence, lasting=True):
         yield
 
 
 @contextmanager
-def _heard(
+def _recording(
     module: nn.Module,
     patterns: Sequence[str],
     edit: Edits,

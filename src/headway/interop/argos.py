@@ -120,7 +120,7 @@ def _name(bundle: Bundle) -> str:
 
 
 def _new_file(file: str | Path, bundle: Bundle) -> Path:
-    """Return the path of the package; raise an error if there is a file, or can be none."""
+    """Return the path of the package; refuse an existing file and an impossible name."""
     require_path("The file of a package", file)
     path = expanded(file)
     if path.is_dir():

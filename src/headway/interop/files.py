@@ -1,4 +1,4 @@
-"""Read small files of a model, of which nothing is believed: neither their size nor their form."""
+"""Read small files of a model, whose size and form are not trusted."""
 
 import json
 from pathlib import Path

@@ -95,9 +95,9 @@ def as_float32(tensors: Mapping[str, Tensor], path: Path) -> tuple[dict[str, Ten
     Raises BundleError for numbers of another type and for those that are not finite.
     """
     kinds = {tensor.dtype for tensor in tensors.values()}
-    if other := kinds - {torch.float32, *_ROUNDED}:
+    if other_types := kinds - {torch.float32, *_ROUNDED}:
         raise BundleError(
-            f"{path} holds numbers of the type {_name(min(other, key=str))}.",
+            f"{path} holds numbers of the type {_name(min(other_types, key=str))}.",
             "Weights are float32, float16 or bfloat16.",
         )
     notes = [

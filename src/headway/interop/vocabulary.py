@@ -52,8 +52,8 @@ class Vocabulary:
                     "Give a vocabulary that belongs to the model.",
                 )
         start = -1 if pad is None else pad
-        others = [old for old in range(len(texts)) if old not in (pad, unk, end)]
-        return cls.in_order([start, unk, start, end], others, texts)
+        other_ids = [old for old in range(len(texts)) if old not in (pad, unk, end)]
+        return cls.in_order([start, unk, start, end], other_ids, texts)
 
     @classmethod
     def in_order(

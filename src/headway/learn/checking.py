@@ -115,16 +115,16 @@ def _columns(text: str) -> int:
 def find_exercise(number: str) -> Exercise:
     """Return the exercise with this number; ConfigError names those that exist."""
     if not isinstance(number, str):
-        problem = _said("no text", type=type(number).__name__)
-        raise ConfigError(problem, _said("in quotes", number=number))
+        problem = _message("no text", type=type(number).__name__)
+        raise ConfigError(problem, _message("in quotes", number=number))
     known = _exercises()
     if number in known:
         return known[number]
     page = number.partition(".")[0]
     near = [name for name in known if name.partition(".")[0] == page]
     numbers = ", ".join(near or known)
-    remedy = _said("page" if near else "exercises", page=page, numbers=numbers)
-    raise ConfigError(_said("unknown", number=repr(number)), remedy)
+    remedy = _message("page" if near else "exercises", page=page, numbers=numbers)
+    raise ConfigError(_message("unknown", number=repr(number)), remedy)
 
 
 @cache
@@ -143,22 +143,22 @@ def judge(exercise: Exercise, answer: object) -> tuple[bool, str]:
     """Return whether an answer is right, and a sentence about it in the chosen language."""
     right, typed = right_value(computed(exercise.answer)), readable(answer)
     if typed is None or not same_form(right, typed):
-        form = _said("form", right=_form(right), given=_form(typed, answer))
+        form = _message("form", right=_form(right), given=_form(typed, answer))
         quoted = isinstance(answer, str) and right.dtype.kind == "f" and _is_number(answer)
-        return False, _said("quotes") if quoted else form
+        return False, _message("quotes") if quoted else form
     every = fits(right, typed, exercise.tolerance)
     fit = min(every)
     if fit is Fit.EXACT:
-        return True, _said("right")
+        return True, _message("right")
     fit_of_slip, sentence = _nearest_slip(exercise, typed)
     if fit_of_slip > fit and fit_of_slip >= Fit.ROUNDED:
         return False, in_language(sentence)
     if fit is Fit.ROUNDED:
-        return True, _said("rounded", answer=_shown(right, exercise.tolerance))
+        return True, _message("rounded", answer=_shown(right, exercise.tolerance))
     if general := _general_slip(right, typed, exercise.tolerance):
-        return False, _said(general)
+        return False, _message(general)
     if fit is Fit.COARSE:
-        return False, _said("coarse")
+        return False, _message("coarse")
     return False, f"{_wrong(every)} {in_language(exercise.hint)}".strip()
 
 
@@ -187,18 +187,18 @@ def _general_slip(right: Readable, given: Readable, tolerance: float) -> str | N
 def _wrong(every: list[Fit]) -> str:
     wrong = [place for place, fit in enumerate(every) if fit is Fit.WRONG]
     if len(every) == 1:
-        return _said("wrong")
-    return _said("places", wrong=len(wrong), count=len(every), first=wrong[0])
+        return _message("wrong")
+    return _message("places", wrong=len(wrong), count=len(every), first=wrong[0])
 
 
 def _form(value: Readable | None, given: object = None) -> str:
     """Return a few words for the form of a value, such as "3 numbers in a list"."""
     if value is None:
-        return _said("other", type=type(given).__name__)
+        return _message("other", type=type(given).__name__)
     is_text = value.dtype.kind == "U"
     names = ("text", "texts", "grid") if is_text else ("number", "numbers", "array")
     count = counted(value.size, "text" if is_text else "number")
-    return _said(names[min(value.ndim, 2)], count=count, size=value.size, shape=value.shape)
+    return _message(names[min(value.ndim, 2)], count=count, size=value.size, shape=value.shape)
 
 
 def _is_number(text: str) -> bool:
@@ -215,5 +215,5 @@ def _shown(right: Readable, tolerance: float) -> str:
     return ", ".join(f"{number:.{digits}f}" for number in np.ravel(right))
 
 
-def _said(name: str, **facts: object) -> str:
+def _message(name: str, **facts: object) -> str:
     return in_language(_SENTENCES[name]).format(**facts)

@@ -50,8 +50,8 @@ def parameters(*, tables: int = 1, layers: int | None = None) -> int:
 
 def vocabulary(*, tables: int = 1, layers: int | None = None) -> float:
     """Return the tokens with which base has the parameters of Table 3."""
-    others = parameters_of_layers() if layers is None else layers
-    return (MILLIONS - others) / (tables * BASE.d_model)
+    of_layers = parameters_of_layers() if layers is None else layers
+    return (MILLIONS - of_layers) / (tables * BASE.d_model)
 
 
 def _shape(translator: "Translator", name: str) -> list[int]:

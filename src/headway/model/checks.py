@@ -172,7 +172,7 @@ def check_mask(mask: Tensor | None, shape: tuple[int, ...]) -> None:
         )
     # Missing axes of a mask always broadcast.
     from_last = zip(mask.shape[::-1], shape[::-1], strict=False)
-    fits = all(size in (1, wanted) for size, wanted in from_last)
+    fits = all(size in (1, score_size) for size, score_size in from_last)
     if mask.dim() > len(shape) or not fits:
         raise ConfigError(
             f"The mask has shape {tuple(mask.shape)}, which does not broadcast to the scores "

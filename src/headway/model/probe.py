@@ -21,7 +21,7 @@ class Listener(Protocol):
         ...
 
 
-class _Heard(NamedTuple):
+class _Listeners(NamedTuple):
     """The listeners of a pass: lasting ones, called first, and one that a later one replaces."""
 
     lasting: tuple[Listener, ...]
@@ -29,7 +29,7 @@ class _Heard(NamedTuple):
 
 
 # A context variable, because a trace in one thread must not receive the passes of another thread.
-_heard: ContextVar[_Heard | None] = ContextVar("headway_listeners", default=None)
+_listeners: ContextVar[_Listeners | None] = ContextVar("headway_listeners", default=None)
 
 # The listeners of all threads. torch.compile cannot read a context variable, but it compiles a
 # layer again when this number changes. So compiled code without listeners has no probes.
@@ -41,34 +41,36 @@ def probe(module: nn.Module, name: str, tensor: Tensor) -> Tensor:
     """Pass an intermediate to the listeners; return the tensor to use."""
     if not _num_listeners:
         return tensor
-    heard = _heard.get()
-    if heard is None:
+    listeners = _listeners.get()
+    if listeners is None:
         return tensor
-    for lasting in heard.lasting:
+    for lasting in listeners.lasting:
         tensor = lasting(module, name, tensor)
-    return tensor if heard.listener is None else heard.listener(module, name, tensor)
+    return tensor if listeners.listener is None else listeners.listener(module, name, tensor)
 
 
 def listening() -> bool:
     """Return True while a listener is installed: a layer then computes every intermediate."""
-    return _num_listeners > 0 and _heard.get() is not None
+    return _num_listeners > 0 and _listeners.get() is not None
 
 
-def listen(listener: Listener, *, lasting: bool = False) -> Token[_Heard | None]:
+def listen(listener: Listener, *, lasting: bool = False) -> Token[_Listeners | None]:
     """Install a listener in place of another; pass the returned token to `stop_listening`.
 
     lasting: for a listener that changes the model, such as an edit. Later listeners do not replace
     it, but receive the tensors that it returns.
     """
-    before = _heard.get()
-    kept = before.lasting if before else ()
+    before = _listeners.get()
+    earlier = before.lasting if before else ()
     _count(1)
-    return _heard.set(_Heard((*kept, listener), None) if lasting else _Heard(kept, listener))
+    return _listeners.set(
+        _Listeners((*earlier, listener), None) if lasting else _Listeners(earlier, listener)
+    )
 
 
-def stop_listening(token: Token[_Heard | None]) -> None:
+def stop_listening(token: Token[_Listeners | None]) -> None:
     """Restore the listeners before `listen`."""
-    _heard.reset(token)
+    _listeners.reset(token)
     _count(-1)
 
 

@@ -22,7 +22,7 @@ def measured_once(key: str, known: Collection[str], measure: Callable[[], str]) 
     """
     if (result := _read().get(key, "")) in known:
         return result
-    with _alone():
+    with _one_process_at_a_time():
         if (result := _read().get(key, "")) in known:
             return result
         result = measure()
@@ -30,7 +30,7 @@ def measured_once(key: str, known: Collection[str], measure: Callable[[], str]) 
     return result
 
 
-def _alone() -> AbstractContextManager[None]:
+def _one_process_at_a_time() -> AbstractContextManager[None]:
     """Run a block in one process at a time, where a file can be locked."""
     try:
         return one_process_at_a_time(_file().with_name("precision.lock"))

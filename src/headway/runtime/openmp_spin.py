@@ -44,13 +44,13 @@ class WaitingThreads:
 
     def look(self) -> None:
         """Find out whether other programs want the processor; call this between two steps."""
-        now = time.perf_counter()
-        if not self._crowds or now - self._looked < _BETWEEN_LOOKS:
+        time_now = time.perf_counter()
+        if not self._crowds or time_now - self._looked < _BETWEEN_LOOKS:
             return
         waited = _waits_for_cores()
         more = [waited[name] - self._waited[name] for name in waited.keys() & self._waited.keys()]
-        share = sum(more) / (now - self._looked)
-        self._looked, self._waited = now, waited
+        share = sum(more) / (time_now - self._looked)
+        self._looked, self._waited = time_now, waited
         if share > _BUSY and not self.asleep:
             for _ in range(self._crowds):
                 self._crowd()

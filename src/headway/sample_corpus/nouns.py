@@ -39,7 +39,7 @@ NOUNS: dict[str, str] = {
     어머니=mother, 아버지=father, 엄마=mom, 아빠=dad, 할머니=grandmother, 할아버지=grandfather,
     언니=older sister, 오빠=older brother, 동생=younger sibling, 아내=wife, 남편=husband
     """,
-    # A friend who is met, called "a friend"; with 제 it is "my friend" of the group above.
+    # A friend whom one meets, called "a friend"; with 제 it is "my friend" of the group above.
     "friend": "친구=friend",
     "pet": """
     고양이=cat, 개=dog, 강아지=puppy, 토끼=rabbit, 햄스터=hamster, 앵무새=parrot, 거북이=turtle

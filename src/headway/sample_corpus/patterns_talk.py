@@ -64,7 +64,7 @@ _LIKED = tuple(
     if n.number == "count"
 )
 _DEMONSTRATIVES = (("이것", "이건", "this"), ("저것", "저건", "that"), ("그것", "그건", "it"))
-# What one can do with a language: the verb, and the English with its object in braces.
+# Skills in a language: the verb, and the English with its object in braces.
 _SKILLS = (
     (Auxiliary("잘하다"), "speak {} well"), (Auxiliary("조금 하다"), "speak a little {}"),
     (Auxiliary("잘 못하다"), "do not speak {} well"), (Auxiliary("못하다"), "cannot speak {}"),

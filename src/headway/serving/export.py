@@ -110,16 +110,16 @@ def _html(
     from headway.serving.models import Explorer, Served
     from headway.serving.offline_answers import collect
     from headway.serving.page_file import page_html
-    from headway.serving.traces import Kept
+    from headway.serving.traces import StoredTrace
 
     bundle = translator.bundle
     name = str(bundle.record.get("name") or f"{bundle.source_language} → {bundle.target_language}")
     path = model or "path/to/the/model"
     served = Served(name, translator, checksum="", path=path)
-    here = Explorer([served])
-    kept = Kept("0", served, trace)
-    here.traces.put(kept)
-    answers = collect(here, kept, read_address(state), max_bytes)
+    explorer = Explorer([served])
+    stored = StoredTrace("0", served, trace)
+    explorer.traces.put(stored)
+    answers = collect(explorer, stored, read_address(state), max_bytes)
     return page_html(answers, in_frame=in_frame)
 
 

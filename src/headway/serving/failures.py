@@ -66,7 +66,7 @@ class RefusedError(HeadwayError):
 
 
 @contextmanager
-def told_as(code: Code, kind: type[HeadwayError] = HeadwayError) -> Iterator[None]:
+def reported_as(code: Code, kind: type[HeadwayError] = HeadwayError) -> Iterator[None]:
     """Give errors of this kind a code, unless they have one."""
     try:
         yield

@@ -17,7 +17,7 @@ from headway.inspection.saving import json_tensor
 from headway.inspection.trace import Trace
 from headway.serving.failures import RefusedError, json_bytes
 from headway.serving.limits import POSITIONS
-from headway.serving.models import Here, Served
+from headway.serving.models import CurrentExplorer, Served
 from headway.serving.request_queue import in_turn
 from headway.serving.sentences import octets, slice_of, tensor_bytes
 
@@ -40,12 +40,12 @@ _LINES = 2**14  # of a CSV file that are written at once
 
 @router.get("/api/position")
 def position(
-    here: Here,
+    explorer: CurrentExplorer,
     length: Annotated[int, Query(ge=1, le=POSITIONS)] = 64,
     model: str | None = None,
 ) -> Response:
     """Return the encodings of the first positions, as the encoder adds them to the source."""
-    return encodings(here.model(model), length)
+    return encodings(explorer.model(model), length)
 
 
 def encodings(served: Served, length: int) -> Response:
@@ -57,7 +57,7 @@ def encodings(served: Served, length: int) -> Response:
 
 
 @router.get("/api/traces/{trace}/download/{file}")
-async def download(here: Here, request: Request, trace: str, file: str) -> Response:
+async def download(explorer: CurrentExplorer, request: Request, trace: str, file: str) -> Response:
     """Return one tensor, or its part at the positions in the query, as a file."""
     name, _, form = file.rpartition(".")
     writers = {"npy": _npy, "csv": _csv, "json": _json}
@@ -65,7 +65,7 @@ async def download(here: Here, request: Request, trace: str, file: str) -> Respo
         raise RefusedError(
             404, f"There is no download '{file[:200]}'.", "End the name with .npy, .csv or .json."
         )
-    seen = here.traces.get(trace).trace
+    seen = explorer.traces.get(trace).trace
 
     def written() -> Response:
         part = slice_of(seen, name, request.query_params)
@@ -73,15 +73,15 @@ async def download(here: Here, request: Request, trace: str, file: str) -> Respo
             _check_text(part.nbytes, "Take .npy, or fewer places.")
         return _file(writers[form](part), f"{name.replace('*', 'all')}.{form}")
 
-    return await in_turn(here.export_turn, request, written)
+    return await in_turn(explorer.export_turn, request, written)
 
 
 @router.get("/api/traces/{trace}/export.{form}")
 async def export(
-    here: Here, request: Request, trace: str, form: str, name: str | None = None
+    explorer: CurrentExplorer, request: Request, trace: str, form: str, name: str | None = None
 ) -> Response:
     """Return the whole trace as one file, or a figure of one attention."""
-    seen = here.traces.get(trace).trace
+    seen = explorer.traces.get(trace).trace
     if form == "json":
         _check_text(seen.nbytes, "Take safetensors or npz.")
     if form not in (*_TRACES, *_FIGURES):
@@ -89,7 +89,7 @@ async def export(
         raise RefusedError(404, f"There is no export '{form[:20]}'.", f"Choose one of {known}.")
     title = "trace" if form in _TRACES else name or "attention"
     return await in_turn(
-        here.export_turn, request, lambda: _file(_written(seen, form, name), f"{title}.{form}")
+        explorer.export_turn, request, lambda: _file(_written(seen, form, name), f"{title}.{form}")
     )
 
 

@@ -113,7 +113,7 @@ def explorer_of(request: Request) -> Explorer:
     return request.app.state.explorer
 
 
-Here = Annotated[Explorer, Depends(explorer_of)]
+CurrentExplorer = Annotated[Explorer, Depends(explorer_of)]
 
 
 def load_models(
@@ -139,23 +139,23 @@ def load_models(
 
 
 @router.get("/api/models")
-def models(here: Here) -> Json:
+def models(explorer: CurrentExplorer) -> Json:
     """Return the names of the models; the first is the default."""
-    names = list(here.models)
+    names = list(explorer.models)
     return Json({"models": [{"name": name, "default": name == names[0]} for name in names]})
 
 
 @router.get("/api/model")
-def model(here: Here, model: str | None = None) -> Json:
+def model(explorer: CurrentExplorer, model: str | None = None) -> Json:
     """Return sizes, limits, examples and catalog of one model."""
-    served = here.model(model)
+    served = explorer.model(model)
     return Json(served.description | {"examples": served.examples})
 
 
 @router.get("/api/vocabulary")
-def vocabulary(here: Here, model: str | None = None) -> Json:
+def vocabulary(explorer: CurrentExplorer, model: str | None = None) -> Json:
     """Return the pieces of the target, in the order of the vocabulary axis."""
-    tokenizer = here.model(model).translator.bundle.target_tokenizer
+    tokenizer = explorer.model(model).translator.bundle.target_tokenizer
     return Json({"target": tokenizer.pieces(range(len(tokenizer)))})
 
 

@@ -23,12 +23,12 @@ from headway.serving import files, questions, searches
 from headway.serving import models as model_routes
 from headway.serving.addresses import read_address, search_body, write_address
 from headway.serving.failures import Json, json_bytes
-from headway.serving.models import Explorer, Here, Served
+from headway.serving.models import CurrentExplorer, Explorer, Served
 from headway.serving.page_file import MAX_BYTES, page_html
 from headway.serving.request_queue import in_turn
 from headway.serving.schemas import SearchBody
 from headway.serving.sentences import manifest, tensor_bytes
-from headway.serving.traces import Kept
+from headway.serving.traces import StoredTrace
 
 POSITIONS = 128
 _END = SPECIAL_PIECES[END_ID]
@@ -50,56 +50,61 @@ router = APIRouter()
 
 
 @router.get("/api/traces/{trace}/export.html")
-async def export_page(here: Here, request: Request, trace: str, state: str = "") -> Response:
+async def export_page(
+    explorer: CurrentExplorer, request: Request, trace: str, state: str = ""
+) -> Response:
     """Return the page about one trace, as a file that needs no server."""
-    kept = here.traces.get(trace)
-    questions.refuse_edits(kept.trace.edits)
+    stored = explorer.traces.get(trace)
+    questions.refuse_edits(stored.trace.edits)
     # One turn after the other, so that a wait for the model blocks no other request.
     answers = await in_turn(
-        kept.owner.turn, request, lambda: collect(here, kept, read_address(state))
+        stored.owner.turn, request, lambda: collect(explorer, stored, read_address(state))
     )
-    html = await in_turn(here.export_turn, request, lambda: page_html(answers))
+    html = await in_turn(explorer.export_turn, request, lambda: page_html(answers))
     headers = {"Content-Disposition": 'attachment; filename="headway.html"'}
     return Response(html, media_type="text/html; charset=utf-8", headers=headers)
 
 
 def collect(
-    here: Explorer, kept: Kept[Served], state: Mapping[str, str], max_bytes: int = MAX_BYTES
+    explorer: Explorer,
+    stored: StoredTrace[Served],
+    state: Mapping[str, str],
+    max_bytes: int = MAX_BYTES,
 ) -> Answers:
     """Return the answers about a trace, as `static/app/embedded.js` reads them.
 
     state: the first view of the page, by the names of `static/app/address.js`. max_bytes: most
     bytes of tensors; the least needed ones are left out and named in `left_out`.
     """
-    seen = kept.trace
+    seen = stored.trace
     assert seen.sentence is not None
     state = {key: value for key, value in state.items() if key != "sent"}
     state["src"] = seen.sentence.source
     body = search_body(state)
-    searched = list(_searches(here, kept, body))
+    searched = list(_searches(explorer, stored, body))
     records = [search["answer"]["record"] for search in searched]
-    if not any(_found(seen.sentence, record) for record in records):
+    if not any(_found_target(seen.sentence, record) for record in records):
         # The page then says that the translation was given.
         state["target"] = seen.sentence.target
-    tensors, left_out = _tensors(kept, max_bytes)
-    model = _json(model_routes.model(here, kept.owner.name))
+    tensors, left_out = _tensors(stored, max_bytes)
+    model = _json(model_routes.model(explorer, stored.owner.name))
     return {
         "address": write_address(state),
         "model": {**model, "given": _portable(model["given"])},
         "trace": {
             "body": {key: body[key] for key in ("source", "prefix") if key in body},
-            "manifest": json.loads(json_bytes(manifest(kept))),
+            "manifest": json.loads(json_bytes(manifest(stored))),
         },
         "searches": searched,
         "tensors": tensors,
-        "others": dict(_others(kept)),
-        "position": _position(kept),
+        "others": dict(_other_answers(stored)),
+        "position": _position(stored),
         "left_out": left_out,
         "limit": max_bytes,
     }
 
 
-def _found(sentence: TracedSentence, record: Mapping[str, Any]) -> bool:
+def _found_target(sentence: TracedSentence, record: Mapping[str, Any]) -> bool:
     """Return True if the search ended with the traced target."""
     node, pieces = record["nodes"][record["ranking"][0]], []
     while node["parent"] is not None:
@@ -119,51 +124,53 @@ def _portable(path: str) -> str:
 
 
 def _searches(
-    here: Explorer, kept: Kept[Served], body: Mapping[str, Any]
+    explorer: Explorer, stored: StoredTrace[Served], body: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    asked = {
+    search_body = {
         **body,
-        "model": kept.owner.name,
+        "model": stored.owner.name,
         "split_sentences": False,
     }  # the trace has one sentence
     try:
-        answer = _json(searches.answer(searches.search_wish(here, SearchBody(**asked))))
+        answer = _json(
+            searches.answer(searches.checked_search_task(explorer, SearchBody(**search_body)))
+        )
     except (HeadwayError, ValidationError):
         return
     yield {"body": dict(body), "answer": answer}
 
 
-def _others(kept: Kept[Served]) -> Iterator[tuple[str, Any]]:
+def _other_answers(stored: StoredTrace[Served]) -> Iterator[tuple[str, Any]]:
     """Return the other answers about a trace, by question."""
-    asked: list[tuple[tuple[Any, ...], Callable[[], Json]]] = [
-        (("lens", kept.id), lambda: Json(questions.lens_of(kept.trace)))
+    answers: list[tuple[tuple[Any, ...], Callable[[], Json]]] = [
+        (("lens", stored.id), lambda: Json(questions.lens_of(stored.trace)))
     ]
-    asked += [
+    answers += [
         (
-            ("align", kept.id, options),
-            lambda options=options: Json(questions.alignment_of(kept, **options)),
+            ("align", stored.id, options),
+            lambda options=options: Json(questions.alignment_of(stored, **options)),
         )
-        for options in _alignments(kept)
+        for options in _alignments(stored)
     ]
-    if _is_quick(kept):
-        asked += [
+    if _is_quick(stored):
+        answers += [
             (
-                ("attribute", kept.id, method),
-                lambda method=method: Json(questions.attributed(kept, method)),
+                ("attribute", stored.id, method),
+                lambda method=method: Json(questions.attributed(stored, method)),
             )
             for method in get_args(Method)
         ]
-    for question, answer in asked:
+    for question, answer in answers:
         try:
             yield _key(question), _json(answer())
         except HeadwayError:
             continue  # such as a lens of a trace that lacks some layers
 
 
-def _alignments(kept: Kept[Served]) -> Iterator[dict[str, Any]]:
+def _alignments(stored: StoredTrace[Served]) -> Iterator[dict[str, Any]]:
     """Return all options of an alignment of a trace; an absent option is the model's default."""
-    layers = range(len(kept.owner.translator.bundle.model.decoder.layers))
-    heads = range(kept.owner.translator.bundle.config.num_heads)
+    layers = range(len(stored.owner.translator.bundle.model.decoder.layers))
+    heads = range(stored.owner.translator.bundle.config.num_heads)
     for layer in (None, *layers):
         for head in (None, *heads):
             for reads in (None, True):
@@ -171,21 +178,21 @@ def _alignments(kept: Kept[Served]) -> Iterator[dict[str, Any]]:
                 yield {name: value for name, value in options.items() if value is not None}
 
 
-def _is_quick(kept: Kept[Served]) -> bool:
-    sentence = kept.trace.sentence
+def _is_quick(stored: StoredTrace[Served]) -> bool:
+    sentence = stored.trace.sentence
     assert sentence is not None
-    model = kept.owner.translator.bundle.model
+    model = stored.owner.translator.bundle.model
     parameters = sum(weights.numel() for weights in model.parameters())
     work = len(sentence.source_ids) * len(sentence.target_ids) * parameters / 1000
     return work < _QUICK
 
 
-def _tensors(kept: Kept[Served], max_bytes: int) -> tuple[dict[str, Any], list[str]]:
+def _tensors(stored: StoredTrace[Served], max_bytes: int) -> tuple[dict[str, Any], list[str]]:
     """Return the tensors that fit, by name, and the names of those left out."""
     packed: dict[str, Any] = {}
     left_out: dict[str, None] = {}
     room = max_bytes
-    entries = manifest(kept)["tensors"]
+    entries = manifest(stored)["tensors"]
     for patterns in _ORDER:
         for entry in entries:
             name = entry["name"]
@@ -196,7 +203,7 @@ def _tensors(kept: Kept[Served], max_bytes: int) -> tuple[dict[str, Any], list[s
                 left_out[name] = None
                 continue
             try:
-                tensor = kept.trace[name]
+                tensor = stored.trace[name]
             except HeadwayError:  # derived from tensors that were not recorded
                 continue
             room -= size
@@ -214,9 +221,9 @@ def _packed(tensor: torch.Tensor, axes: list[str]) -> dict[str, Any]:
     }
 
 
-def _position(kept: Kept[Served]) -> dict[str, Any] | None:
+def _position(stored: StoredTrace[Served]) -> dict[str, Any] | None:
     try:
-        answer = files.encodings(kept.owner, POSITIONS)
+        answer = files.encodings(stored.owner, POSITIONS)
     except HeadwayError:  # a learned table may be shorter
         return None
     shape = [int(length) for length in answer.headers["X-Shape"].split(",")]

@@ -14,9 +14,9 @@ from headway.decoding.assemble import JoinedText, is_lost
 from headway.decoding.options import SearchOptions
 from headway.documents.sentences import TextSentence
 from headway.documents.sentences import sentences_of as sentences_of_text
-from headway.serving.failures import Json, RefusedError, told_as
+from headway.serving.failures import Json, RefusedError, reported_as
 from headway.serving.limits import check_characters
-from headway.serving.models import Here, Served
+from headway.serving.models import CurrentExplorer, Served
 from headway.serving.request_queue import in_turn
 from headway.serving.schemas import ParagraphBody, TextBody
 from headway.serving.searches import search_options
@@ -25,14 +25,14 @@ router = APIRouter()
 
 
 @router.post("/api/sentences")
-def sentences(here: Here, body: TextBody) -> Json:
+def sentences(explorer: CurrentExplorer, body: TextBody) -> Json:
     """Return the sentences of a text; one if it is not split."""
-    served = here.model(body.model)
+    served = explorer.model(body.model)
     return Json({"sentences": [sentence.source for sentence in sentences_of(served, body)]})
 
 
 @dataclass(frozen=True, slots=True)
-class TextWish:
+class TextTask:
     """A checked text, and how to translate each of its sentences."""
 
     served: Served
@@ -44,9 +44,9 @@ class TextWish:
     """The prefix of each sentence's translation, if it has one."""
 
 
-def text_wish(here: Here, body: ParagraphBody) -> TextWish:
+def text_task(explorer: CurrentExplorer, body: ParagraphBody) -> TextTask:
     """Check a text; RefusedError if it is blank or too long, or has an impossible prefix."""
-    served = here.model(body.model)
+    served = explorer.model(body.model)
     texts = sentences_of(served, body)
     if body.chosen >= len(texts):
         raise RefusedError(
@@ -60,43 +60,43 @@ def text_wish(here: Here, body: ParagraphBody) -> TextWish:
         check_characters([body.source, body.prefix])
         prefixes[body.chosen] = body.prefix
         requests = served.translator.requests
-        with told_as("prefix"):
+        with reported_as("prefix"):
             parts = requests.parts(texts[body.chosen].source)
             requests.make([parts], options, prefix=body.prefix)
-    return TextWish(served, body.source, texts, options, prefixes)
+    return TextTask(served, body.source, texts, options, prefixes)
 
 
 @router.post("/api/paragraph")
-async def paragraph(request: HttpRequest, wish: Annotated[TextWish, Depends(text_wish)]) -> Json:
+async def paragraph(request: HttpRequest, task: Annotated[TextTask, Depends(text_task)]) -> Json:
     """Return the translation of a text, and of each of its sentences."""
-    return await in_turn(wish.served.turn, request, lambda: answer(wish))
+    return await in_turn(task.served.turn, request, lambda: answer(task))
 
 
 def sentences_of(served: Served, body: TextBody) -> list[TextSentence]:
     """Return the sentences of a text; RefusedError if it is blank or too long."""
     check_characters([body.source])
     requests = served.translator.requests
-    found = sentences_of_text(requests, body.source, body.split_sentences)
-    if not found and is_lost(served.translator.bundle, body.source):
+    sentences = sentences_of_text(requests, body.source, body.split_sentences)
+    if not sentences and is_lost(served.translator.bundle, body.source):
         raise RefusedError(
             400, "The tokenizer deletes all characters of the text.", "Give other text.", "blank"
         )
-    if not found:
+    if not sentences:
         raise RefusedError(400, "The text is blank.", "Give a text to translate.", "blank")
-    if len(found) == 1:
+    if len(sentences) == 1:
         return [TextSentence(0, len(body.source), body.source, None)]
-    return found
+    return sentences
 
 
-def answer(wish: TextWish) -> Json:
+def answer(task: TextTask) -> Json:
     """Translate each sentence by itself, as its search does, and join the translations."""
     joined = JoinedText()
     translated = []
-    for sentence, prefix in zip(wish.sentences, wish.prefixes, strict=True):
-        translation = wish.served.translator.translate(
+    for sentence, prefix in zip(task.sentences, task.prefixes, strict=True):
+        translation = task.served.translator.translate(
             sentence.source,
             mend_runaways=False,
-            options=wish.options,
+            options=task.options,
             prefix=prefix,
             split_sentences=False,
         )
@@ -107,7 +107,7 @@ def answer(wish: TextWish) -> Json:
             "translation": text,
             "unfamiliar": translation.unfamiliar_parts > 0,
         })  # fmt: skip
-    deleted = wish.served.translator.bundle.source_tokenizer.deleted_texts(wish.source)
+    deleted = task.served.translator.bundle.source_tokenizer.deleted_texts(task.source)
     return Json({
         "text": joined.text, "sentences": translated, "deleted_characters": len(deleted),
     })  # fmt: skip

@@ -21,11 +21,11 @@ from headway.inspection.lens import logit_lens
 from headway.inspection.named_tensor import Axis
 from headway.inspection.sentence import TracedSentence
 from headway.inspection.trace import Trace
-from headway.serving.failures import Json, RefusedError, told_as
-from headway.serving.models import Here, Served
+from headway.serving.failures import Json, RefusedError, reported_as
+from headway.serving.models import CurrentExplorer, Served
 from headway.serving.request_queue import in_turn
 from headway.serving.schemas import AblateBody, AttributeBody, CompareBody, GoldBody
-from headway.serving.traces import Kept
+from headway.serving.traces import StoredTrace
 
 router = APIRouter(prefix="/api/traces/{trace}")
 
@@ -33,9 +33,9 @@ _SHORT: dict[str, str] = dict(zip(KINDS, ("encoder", "decoder", "cross"), strict
 
 
 @router.get("/lens")
-def lens(here: Here, trace: str) -> Json:
+def lens(explorer: CurrentExplorer, trace: str) -> Json:
     """Return the prediction of each decoder layer, and the lengths of its residual streams."""
-    return Json(lens_of(here.traces.get(trace).trace))
+    return Json(lens_of(explorer.traces.get(trace).trace))
 
 
 def lens_of(seen: Trace) -> dict[str, Any]:
@@ -55,9 +55,9 @@ def lens_of(seen: Trace) -> dict[str, Any]:
 
 
 @router.post("/compare")
-def compare(here: Here, trace: str, body: CompareBody) -> Json:
+def compare(explorer: CurrentExplorer, trace: str, body: CompareBody) -> Json:
     """Compare a trace with a later one."""
-    before, after = here.traces.get(trace), here.traces.get(body.other)
+    before, after = explorer.traces.get(trace), explorer.traces.get(body.other)
     changes = compare_traces(before.trace, after.trace)
     rows = zip(changes.before, changes.after, strict=True)
     return Json(
@@ -73,20 +73,20 @@ def compare(here: Here, trace: str, body: CompareBody) -> Json:
 
 
 @router.post("/ablate")
-async def ablate(here: Here, request: Request, trace: str, body: AblateBody) -> Json:
+async def ablate(explorer: CurrentExplorer, request: Request, trace: str, body: AblateBody) -> Json:
     """Return the fall of one row's log-probability without each head in turn."""
-    kept = here.traces.get(trace)
-    refuse_edits(kept.trace.edits)
-    sentence = _sentence(kept.trace)
+    stored = explorer.traces.get(trace)
+    refuse_edits(stored.trace.edits)
+    sentence = _sentence(stored.trace)
     _row_axis(sentence).find(body.row, len(sentence.writes))
-    return await _once(kept, request, f"ablate {body.row}", lambda: _ablated(kept, body.row))
+    return await _once(stored, request, f"ablate {body.row}", lambda: _ablated(stored, body.row))
 
 
-def _ablated(kept: Kept[Served], row: int) -> dict[str, Any]:
-    sentence = _sentence(kept.trace)
+def _ablated(stored: StoredTrace[Served], row: int) -> dict[str, Any]:
+    sentence = _sentence(stored.trace)
     # The end and start symbols are left out, because making a batch adds them.
     pair = EncodedPair(list(sentence.source_ids[:-1]), list(sentence.target_ids[1:]), 1)
-    importance = pairs_importance(kept.owner.translator.bundle, [pair], row)
+    importance = pairs_importance(stored.owner.translator.bundle, [pair], row)
     falls = {
         _SHORT[kind]: (-rises).tolist() for kind, rises in importance.rises.items()
     }  # the loss is minus the log-probability
@@ -94,18 +94,20 @@ def _ablated(kept: Kept[Served], row: int) -> dict[str, Any]:
 
 
 @router.post("/attribute")
-async def attribute(here: Here, request: Request, trace: str, body: AttributeBody) -> Json:
+async def attribute(
+    explorer: CurrentExplorer, request: Request, trace: str, body: AttributeBody
+) -> Json:
     """Return the influence of each piece that was read on each piece that was written."""
-    kept = here.traces.get(trace)
-    refuse_edits(kept.trace.edits)
-    return await _once(kept, request, body.method, lambda: attributed(kept, body.method))
+    stored = explorer.traces.get(trace)
+    refuse_edits(stored.trace.edits)
+    return await _once(stored, request, body.method, lambda: attributed(stored, body.method))
 
 
-def attributed(kept: Kept[Served], method: Method) -> dict[str, Any]:
+def attributed(stored: StoredTrace[Served], method: Method) -> dict[str, Any]:
     """Return the influences on each written piece."""
-    if method in kept.answers:
-        return kept.answers[method]
-    sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
+    if method in stored.answers:
+        return stored.answers[method]
+    sentence, bundle = _sentence(stored.trace), stored.owner.translator.bundle
     values: list[list[float | None]] = []
     baselines, gaps = [], []
     for row in range(len(sentence.writes)):
@@ -114,7 +116,7 @@ def attributed(kept: Kept[Served], method: Method) -> dict[str, Any]:
         values.append([*scores.source_scores, *scores.prefix_scores, *unread])
         baselines.append(scores.baseline)
         gaps.append(scores.gap)
-    kept.answers[method] = {
+    stored.answers[method] = {
         "method": method,
         "rows": _row_axis(sentence).labels(),
         "columns": [*sentence.source_pieces, *sentence.reads],
@@ -122,7 +124,7 @@ def attributed(kept: Kept[Served], method: Method) -> dict[str, Any]:
         "baselines": baselines,
         "gaps": gaps,
     }
-    return kept.answers[method]
+    return stored.answers[method]
 
 
 def refuse_edits(edits: Collection[str]) -> None:
@@ -138,75 +140,78 @@ def refuse_edits(edits: Collection[str]) -> None:
 
 @router.get("/align")
 def align(
-    here: Here,
+    explorer: CurrentExplorer,
     trace: str,
     layer: int | None = None,
     head: int | None = None,
     reads: bool = False,
 ) -> Json:
     """Return the source words that each target word is aligned to, by cross-attention."""
-    return Json(alignment_of(here.traces.get(trace), layer, head, reads))
+    return Json(alignment_of(explorer.traces.get(trace), layer, head, reads))
 
 
 def alignment_of(
-    kept: Kept[Served], layer: int | None = None, head: int | None = None, reads: bool = False
+    stored: StoredTrace[Served],
+    layer: int | None = None,
+    head: int | None = None,
+    reads: bool = False,
 ) -> dict[str, Any]:
     """Return the words of both sides and their alignment, by this layer and head."""
-    sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
-    name, weights = _weights(kept, chosen_layer(bundle.model, layer), head, reads)
-    source_words, target_words = _words(kept)
+    sentence, bundle = _sentence(stored.trace), stored.owner.translator.bundle
+    name, weights = _weights(stored, chosen_layer(bundle.model, layer), head, reads)
+    source_words, target_words = _words(stored)
     sources, targets, sums = word_sums(weights, source_words, target_words)
     pieces = [target_words.count(word) for word in targets]
     return {
         # The row of a word is the mean of its pieces' rows, so its sum is at most 1.
         "matrix": (sums / torch.tensor(pieces, dtype=sums.dtype)[:, None]).tolist(),
         "source_words": _named(words_of(bundle.source_tokenizer, sentence.source), sources),
-        "target_words": _named(_target_words(kept), targets),
+        "target_words": _named(_target_words(stored), targets),
         "pharaoh": pharaoh(word_alignment(weights, source_words, target_words)),
         "name": name,
     }
 
 
 @router.post("/align_error")
-def align_error(here: Here, trace: str, body: GoldBody) -> Json:
+def align_error(explorer: CurrentExplorer, trace: str, body: GoldBody) -> Json:
     """Score each layer and head, and the mean of the heads, by a gold alignment."""
-    kept = here.traces.get(trace)
-    sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
+    stored = explorer.traces.get(trace)
+    sentence, bundle = _sentence(stored.trace), stored.owner.translator.bundle
     tokenizers = bundle.source_tokenizer, bundle.target_tokenizer
-    with told_as("gold"):
+    with reported_as("gold"):
         gold = parse_gold(body.gold)
-        check_gold([gold], [sentence.source], [" ".join(_target_words(kept))], *tokenizers)
+        check_gold([gold], [sentence.source], [" ".join(_target_words(stored))], *tokenizers)
         rows = []
-        for layer, head, reads in _readings(kept, body):
-            score = alignment_error([_aligned(kept, layer, head, reads)], [gold])
+        for layer, head, reads in _readings(stored, body):
+            score = alignment_error([_aligned(stored, layer, head, reads)], [gold])
             rows.append({"layer": layer, "head": head, "reads": reads} | score.as_dict())
     return Json({"rows": sorted(rows, key=lambda row: row["error_rate"])})
 
 
-def _readings(kept: Kept[Served], body: GoldBody) -> list[tuple[int, int | None, bool]]:
+def _readings(stored: StoredTrace[Served], body: GoldBody) -> list[tuple[int, int | None, bool]]:
     """Return the layers, heads and moments to score; the head None is the mean of all."""
-    model = kept.owner.translator.bundle.model
+    model = stored.owner.translator.bundle.model
     count = len(model.decoder.layers)
     layers = range(count) if body.layer is None else [chosen_layer(model, body.layer)]
     readings: list[tuple[int, int | None, bool]] = []
     for layer in layers:
-        heads = kept.trace[_name(layer)].size(0)
+        heads = stored.trace[_name(layer)].size(0)
         chosen = [None, *range(heads)] if body.head is None else [body.head]
         moments = (False, True) if body.reads is None else (body.reads,)
         readings += [(layer, head, reads) for head in chosen for reads in moments]
     return readings
 
 
-def _aligned(kept: Kept[Served], layer: int, head: int | None, reads: bool) -> Alignment:
-    return word_alignment(_weights(kept, layer, head, reads)[1], *_words(kept))
+def _aligned(stored: StoredTrace[Served], layer: int, head: int | None, reads: bool) -> Alignment:
+    return word_alignment(_weights(stored, layer, head, reads)[1], *_words(stored))
 
 
 def _weights(
-    kept: Kept[Served], layer: int, head: int | None, reads: bool
+    stored: StoredTrace[Served], layer: int, head: int | None, reads: bool
 ) -> tuple[str, torch.Tensor]:
     """Return the name and the weights, (T, S) without end symbols; the head None is the mean."""
     name = _name(layer)
-    weights = kept.trace[name]
+    weights = stored.trace[name]
     rows = weights.float().mean(dim=0) if head is None else weights.at(head=head).float()
     # The last row chooses the end symbol; a piece is read in the row after it is written.
     rows = rows[1:] if reads else rows[:-1]
@@ -217,16 +222,16 @@ def _name(layer: int) -> str:
     return f"decoder.layers.{layer}.cross_attention.weights"
 
 
-def _words(kept: Kept[Served]) -> tuple[list[int | None], list[int | None]]:
+def _words(stored: StoredTrace[Served]) -> tuple[list[int | None], list[int | None]]:
     """Return the word number of each piece of both sides, without end symbols."""
-    sentence, bundle = _sentence(kept.trace), kept.owner.translator.bundle
+    sentence, bundle = _sentence(stored.trace), stored.owner.translator.bundle
     source = number_words(bundle.source_tokenizer, sentence.source)
     return source, number_words(bundle.target_tokenizer, sentence.target_ids[1:])
 
 
-def _target_words(kept: Kept[Served]) -> list[str]:
-    tokenizer = kept.owner.translator.bundle.target_tokenizer
-    return words_of(tokenizer, _sentence(kept.trace).target_ids[1:])
+def _target_words(stored: StoredTrace[Served]) -> list[str]:
+    tokenizer = stored.owner.translator.bundle.target_tokenizer
+    return words_of(tokenizer, _sentence(stored.trace).target_ids[1:])
 
 
 def _named(words: list[str], numbers: list[int]) -> list[str]:
@@ -246,14 +251,17 @@ def _sentence(trace: Trace) -> TracedSentence:
 
 
 async def _once(
-    kept: Kept[Served], request: Request, question: str, compute: Callable[[], dict[str, Any]]
+    stored: StoredTrace[Served],
+    request: Request,
+    question: str,
+    compute: Callable[[], dict[str, Any]],
 ) -> Json:
     """Compute an answer in turn, or return the earlier answer at once."""
 
     def answer() -> None:
-        if question not in kept.answers:
-            kept.answers[question] = compute()
+        if question not in stored.answers:
+            stored.answers[question] = compute()
 
-    if question not in kept.answers:
-        await in_turn(kept.owner.turn, request, answer)
-    return Json(kept.answers[question])
+    if question not in stored.answers:
+        await in_turn(stored.owner.turn, request, answer)
+    return Json(stored.answers[question])

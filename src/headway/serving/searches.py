@@ -19,9 +19,9 @@ from headway.errors import HeadwayError, TraceError, shown
 from headway.inspection import edit
 from headway.inspection.edit import Edit, Edits
 from headway.inspection.edited_search import check_search_edits, search_edited
-from headway.serving.failures import Json, RefusedError, error_body, json_bytes, told_as
+from headway.serving.failures import Json, RefusedError, error_body, json_bytes, reported_as
 from headway.serving.limits import BEAM, check_characters
-from headway.serving.models import Explorer, Here, Served
+from headway.serving.models import CurrentExplorer, Explorer, Served
 from headway.serving.request_queue import in_own_thread, in_turn
 from headway.serving.schemas import EditBody, OptionsBody, SamplingBody, SearchBody, SentenceBody
 
@@ -29,7 +29,7 @@ router = APIRouter()
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class SearchTask:
     """A checked sentence with all options of its search."""
 
     served: Served
@@ -42,7 +42,7 @@ class Wish:
         """Search, under the edits of the model if it has any."""
         translator = self.served.translator
         if self.edits:
-            with told_as("edit", TraceError):
+            with reported_as("edit", TraceError):
                 return search_edited(
                     translator, self.source, self.edits, options=self.options,
                     prefix=self.prefix, watcher=watcher,
@@ -52,9 +52,11 @@ class Wish:
         )
 
 
-def wish_of(here: Explorer, body: SentenceBody, sampling: SamplingBody | None = None) -> Wish:
+def search_task(
+    explorer: Explorer, body: SentenceBody, sampling: SamplingBody | None = None
+) -> SearchTask:
     """Check a sentence; RefusedError if it is blank or too long, or has an impossible prefix."""
-    served = here.model(body.model)
+    served = explorer.model(body.model)
     check_characters([body.source, body.prefix])
     requests = served.translator.requests
     parts = requests.parts(body.source)
@@ -72,9 +74,9 @@ def wish_of(here: Explorer, body: SentenceBody, sampling: SamplingBody | None = 
         _check_one_sentence(served, body)
     prefix = body.prefix if body.prefix and body.prefix.strip() else None
     options = search_options(served, body, sampling)
-    with told_as("prefix"):
+    with reported_as("prefix"):
         requests.make([parts], options, prefix=prefix)  # refuses an impossible prefix
-    return Wish(served, body.source, prefix, options, edits_of(here, body.edits))
+    return SearchTask(served, body.source, prefix, options, edits_of(explorer, body.edits))
 
 
 def _check_one_sentence(served: Served, body: SentenceBody) -> None:
@@ -93,15 +95,15 @@ def _check_one_sentence(served: Served, body: SentenceBody) -> None:
         )
 
 
-def edits_of(here: Explorer, bodies: Sequence[EditBody] | None) -> dict[str, Edit]:
+def edits_of(explorer: Explorer, bodies: Sequence[EditBody] | None) -> dict[str, Edit]:
     """Return edits by name; several edits of one name are applied in order."""
     edits_by_name: dict[str, list[Edit]] = {}
     for body in bodies or ():
-        edits_by_name.setdefault(body.name, []).append(_edit(here, body))
+        edits_by_name.setdefault(body.name, []).append(_edit(explorer, body))
     return {name: edit.then(*edits) for name, edits in edits_by_name.items()}
 
 
-def _edit(here: Explorer, body: EditBody) -> Edit:
+def _edit(explorer: Explorer, body: EditBody) -> Edit:
     if body.kind != "replace":
         if body.value is not None or body.trace is not None:
             raise RefusedError(
@@ -120,8 +122,8 @@ def _edit(here: Explorer, body: EditBody) -> Edit:
         )
     if body.trace is None:
         return Edit("replace", body.where, body.value)
-    donor = here.traces.get(body.trace).trace
-    with told_as("edit"):
+    donor = explorer.traces.get(body.trace).trace
+    with reported_as("edit"):
         return Edit("replace", body.where, donor[body.name])
 
 
@@ -154,32 +156,32 @@ def search_options(
     )
 
 
-def search_wish(here: Here, body: SearchBody) -> Wish:
+def checked_search_task(explorer: CurrentExplorer, body: SearchBody) -> SearchTask:
     """Check a search before it begins."""
-    wish = wish_of(here, body, body.sampling)
-    with told_as("edit"):
-        check_search_edits(wish.served.translator.bundle.model, wish.edits)
-    return wish
+    task = search_task(explorer, body, body.sampling)
+    with reported_as("edit"):
+        check_search_edits(task.served.translator.bundle.model, task.edits)
+    return task
 
 
-Checked = Annotated[Wish, Depends(search_wish)]
+Checked = Annotated[SearchTask, Depends(checked_search_task)]
 
 
 @router.post("/api/search")
-async def search(request: HttpRequest, wish: Checked) -> Json:
+async def search(request: HttpRequest, task: Checked) -> Json:
     """Return the record of a search."""
-    return await in_turn(wish.served.turn, request, lambda: answer(wish))
+    return await in_turn(task.served.turn, request, lambda: answer(task))
 
 
-def answer(wish: Wish) -> Json:
+def answer(task: SearchTask) -> Json:
     """Search, and return the record."""
-    return Json({"record": wish.search().as_dict()})
+    return Json({"record": task.search().as_dict()})
 
 
 @router.post("/api/translate")
-async def translate(wish: Checked) -> StreamingResponse:
+async def translate(task: Checked) -> StreamingResponse:
     """Return the events of a search while it runs."""
-    return StreamingResponse(_events(wish), media_type="text/event-stream")
+    return StreamingResponse(_events(task), media_type="text/event-stream")
 
 
 class _GoneError(Exception):
@@ -189,9 +191,9 @@ class _GoneError(Exception):
 class Events:
     """Observe a search in its thread, and queue its events for the server's loop."""
 
-    def __init__(self, wish: Wish) -> None:
+    def __init__(self, task: SearchTask) -> None:
         """Prepare for this search; call this in the loop."""
-        self.wish = wish
+        self.task = task
         self.loop = asyncio.get_running_loop()
         self.queue: asyncio.Queue[bytes | None] = asyncio.Queue()
         self.gone = threading.Event()
@@ -202,7 +204,7 @@ class Events:
     async def run(self) -> None:
         """Search in a thread in turn, unless the client has disconnected by then."""
         try:
-            async with self.wish.served.turn:
+            async with self.task.served.turn:
                 if not self.gone.is_set():
                     await in_own_thread(self._search)
         finally:
@@ -212,7 +214,7 @@ class Events:
         """Search to the end, or until the client disconnects."""
         self.started = time.perf_counter()
         try:
-            record = self.wish.search(self)
+            record = self.task.search(self)
             self.put("done", {"record": record.as_dict(), "prefix_pieces": self.prefix})
         except _GoneError:
             pass
@@ -229,7 +231,7 @@ class Events:
 
     def read(self, request: Request, /) -> None:
         """Send the pieces of the source, after the encoder has read them."""
-        bundle = self.wish.served.translator.bundle
+        bundle = self.task.served.translator.bundle
         self.prefix = bundle.target_tokenizer.pieces(request.prefix)
         pieces = bundle.source_tokenizer.pieces(request.source_ids)
         seconds = time.perf_counter() - self.started
@@ -258,8 +260,8 @@ class Events:
             self.gone.set()
 
 
-async def _events(wish: Wish) -> AsyncIterator[bytes]:
-    events = Events(wish)
+async def _events(task: SearchTask) -> AsyncIterator[bytes]:
+    events = Events(task)
     searching = asyncio.create_task(events.run())
     try:
         while (event := await events.queue.get()) is not None:

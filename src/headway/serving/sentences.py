@@ -22,13 +22,13 @@ from headway.inspection.statistics import statistics_of
 from headway.inspection.steps import target_rows
 from headway.inspection.trace import Trace
 from headway.model.transformer import Transformer
-from headway.serving.failures import Json, told_as
+from headway.serving.failures import Json, reported_as
 from headway.serving.limits import check_characters
-from headway.serving.models import Explorer, Here, Served
+from headway.serving.models import CurrentExplorer, Explorer, Served
 from headway.serving.request_queue import in_turn
 from headway.serving.schemas import TraceBody
-from headway.serving.searches import Wish, wish_of
-from headway.serving.traces import Kept, trace_id
+from headway.serving.searches import SearchTask, search_task
+from headway.serving.traces import StoredTrace, trace_id
 
 router = APIRouter()
 
@@ -38,69 +38,77 @@ _OTHER_QUERIES = ("model", "language", "name")  # never the name of an axis
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TraceTask:
     """A checked request for a trace; target: None for the result of a search."""
 
-    wish: Wish
+    task: SearchTask
     target: str | list[str] | None
     id: str
 
 
-def asked_of(here: Here, body: TraceBody) -> Asked:
+def trace_task(explorer: CurrentExplorer, body: TraceBody) -> TraceTask:
     """Check the request for a trace; equal requests have the same id."""
     target = body.target
     check_characters([target] if isinstance(target, str) else ["".join(target or ())])
-    wish = wish_of(here, body)
-    asked: dict[str, Any] = {
-        "source": wish.source,
+    task = search_task(explorer, body)
+    identity: dict[str, Any] = {
+        "source": task.source,
         "edits": [edit.model_dump() for edit in body.edits or ()],
     }
     if target is None:
-        options = wish.options
-        asked |= {
-            "prefix": wish.prefix,
+        options = task.options
+        identity |= {
+            "prefix": task.prefix,
             "search": [options.beam_size, options.length_penalty, options.max_length],
         }
     else:
-        asked["target"] = target
-    return Asked(wish, target, trace_id(wish.served.checksum, asked))
+        identity["target"] = target
+    return TraceTask(task, target, trace_id(task.served.checksum, identity))
 
 
 @router.post("/api/trace")
-async def trace(here: Here, request: Request, asked: Annotated[Asked, Depends(asked_of)]) -> Json:
+async def trace(
+    explorer: CurrentExplorer,
+    request: Request,
+    wanted_trace: Annotated[TraceTask, Depends(trace_task)],
+) -> Json:
     """Trace a sentence, or find its earlier trace; return the manifest."""
-    kept = here.traces.find(asked.id)
-    if kept is None:
-        kept = await in_turn(asked.wish.served.turn, request, lambda: _traced(here, asked))
-    return await run_in_threadpool(lambda: Json(manifest(kept)))
+    stored = explorer.traces.find(wanted_trace.id)
+    if stored is None:
+        stored = await in_turn(
+            wanted_trace.task.served.turn, request, lambda: _traced(explorer, wanted_trace)
+        )
+    return await run_in_threadpool(lambda: Json(manifest(stored)))
 
 
-def _traced(here: Explorer, asked: Asked) -> Kept[Served]:
-    kept = here.traces.find(asked.id)
-    if kept is None:
-        kept = Kept(asked.id, asked.wish.served, _compute(here, asked))
-        here.traces.put(kept)
-    return kept
+def _traced(explorer: Explorer, wanted_trace: TraceTask) -> StoredTrace[Served]:
+    stored = explorer.traces.find(wanted_trace.id)
+    if stored is None:
+        stored = StoredTrace(
+            wanted_trace.id, wanted_trace.task.served, _compute(explorer, wanted_trace)
+        )
+        explorer.traces.put(stored)
+    return stored
 
 
-def _compute(here: Explorer, asked: Asked) -> Trace:
-    wish, searched = asked.wish, asked.target is None
-    with told_as("edit", TraceError):
+def _compute(explorer: Explorer, wanted_trace: TraceTask) -> Trace:
+    task, searched = wanted_trace.task, wanted_trace.target is None
+    with reported_as("edit", TraceError):
         # Not `translator.trace`: its warning about several sentences would go to the terminal.
         return trace_sentence(
-            wish.served.translator,
-            wish.source,
-            asked.target,
-            edit=wish.edits,
-            max_bytes=here.traces.max_bytes,
-            options=wish.options if searched else None,
-            prefix=wish.prefix if searched else None,
+            task.served.translator,
+            task.source,
+            wanted_trace.target,
+            edit=task.edits,
+            max_bytes=explorer.traces.max_bytes,
+            options=task.options if searched else None,
+            prefix=task.prefix if searched else None,
         )
 
 
-def manifest(kept: Kept[Served]) -> dict[str, Any]:
+def manifest(stored: StoredTrace[Served]) -> dict[str, Any]:
     """Return the description of a trace without its numbers."""
-    seen = kept.trace
+    seen = stored.trace
     sentence, model = seen.sentence, seen.module
     assert sentence is not None
     assert isinstance(model, Transformer)
@@ -109,8 +117,8 @@ def manifest(kept: Kept[Served]) -> dict[str, Any]:
     sizes = letter_sizes(model, len(sentence.source_ids), len(sentence.target_ids))
     derived = model_names(model, seen.variant, derived=True)
     return {
-        "id": kept.id,
-        "model": kept.owner.name,
+        "id": stored.id,
+        "model": stored.owner.name,
         "sentence": {
             "source": sentence.source,
             "target": sentence.target,
@@ -139,7 +147,7 @@ def manifest(kept: Kept[Served]) -> dict[str, Any]:
             for name in derived
             for axes in [[a for a in rows[pattern_of(name)].axes if a.name != "batch"]]
         ],
-        "unfamiliar": not seen.edits and is_unfamiliar_trace(kept.owner.translator.bundle, seen),
+        "unfamiliar": not seen.edits and is_unfamiliar_trace(stored.owner.translator.bundle, seen),
         "edits": seen.edits,
         "nbytes": seen.nbytes,
     }  # fmt: skip
@@ -175,9 +183,9 @@ def _pieces(axis: Axis) -> str | None:
 
 
 @router.get("/api/traces/{trace}/tensors/{name}")
-def tensor(here: Here, request: Request, trace: str, name: str) -> Response:
+def tensor(explorer: CurrentExplorer, request: Request, trace: str, name: str) -> Response:
     """Return the bytes of a tensor, or of its part at the positions in the query."""
-    part = slice_of(here.traces.get(trace).trace, name, request.query_params)
+    part = slice_of(explorer.traces.get(trace).trace, name, request.query_params)
     kind, data = tensor_bytes(part)
     shape = ",".join(map(str, part.shape))
     axes = ",".join(axis.name for axis in part.axes)
@@ -185,15 +193,17 @@ def tensor(here: Here, request: Request, trace: str, name: str) -> Response:
 
 
 @router.get("/api/traces/{trace}/statistics/{name}")
-def statistics(here: Here, trace: str, name: str) -> Json:
+def statistics(explorer: CurrentExplorer, trace: str, name: str) -> Json:
     """Return statistics of a tensor."""
-    return Json(statistics_of(here.traces.get(trace).trace[name]).as_dict())
+    return Json(statistics_of(explorer.traces.get(trace).trace[name]).as_dict())
 
 
 @router.get("/api/traces/{trace}/explain/{name}")
-def explain(here: Here, request: Request, trace: str, name: str, language: str = "en") -> Json:
+def explain(
+    explorer: CurrentExplorer, request: Request, trace: str, name: str, language: str = "en"
+) -> Json:
     """Return how one number was computed."""
-    seen = here.traces.get(trace).trace
+    seen = explorer.traces.get(trace).trace
     where = places(request.query_params)
     # `explain` refuses an unknown language.
     explanation = work_out(seen, name, (), where, language=cast(Language, language))

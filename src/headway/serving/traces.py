@@ -14,7 +14,7 @@ Owner = TypeVar("Owner")
 
 
 @dataclass(eq=False)
-class Kept(Generic[Owner]):
+class StoredTrace(Generic[Owner]):
     """A trace, and the answers that were computed from it."""
 
     id: str
@@ -31,13 +31,13 @@ class TraceStore(Generic[Owner]):
     def __init__(self, max_bytes: int) -> None:
         """Keep at most this many bytes of tensors."""
         self.max_bytes = max_bytes
-        self._kept: OrderedDict[str, Kept[Owner]] = OrderedDict()
+        self._traces: OrderedDict[str, StoredTrace[Owner]] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
         """Return the number of traces."""
-        return len(self._kept)
+        return len(self._traces)
 
     @property
     def nbytes(self) -> int:
@@ -45,32 +45,32 @@ class TraceStore(Generic[Owner]):
         with self._lock:
             return sum(self._sizes.values())
 
-    def find(self, trace_id: str) -> Kept[Owner] | None:
+    def find(self, trace_id: str) -> StoredTrace[Owner] | None:
         """Return a trace, now the latest one, or None."""
         with self._lock:
-            if trace_id in self._kept:
-                self._kept.move_to_end(trace_id)
-            return self._kept.get(trace_id)
+            if trace_id in self._traces:
+                self._traces.move_to_end(trace_id)
+            return self._traces.get(trace_id)
 
-    def get(self, trace_id: str) -> Kept[Owner]:
+    def get(self, trace_id: str) -> StoredTrace[Owner]:
         """Return a trace; RefusedError if it was dropped or never existed."""
-        kept = self.find(trace_id)
-        if kept is None:
+        stored = self.find(trace_id)
+        if stored is None:
             raise RefusedError(
                 404,
                 f"There is no trace '{trace_id[:64]}', or it has been dropped to free memory.",
                 "Ask for it again with POST /api/trace.",
                 "trace-gone",
             )
-        return kept
+        return stored
 
-    def put(self, kept: Kept[Owner]) -> None:
+    def put(self, stored: StoredTrace[Owner]) -> None:
         """Keep a trace, and drop the oldest ones until all fit."""
         with self._lock:
-            self._kept[kept.id] = kept
-            self._sizes[kept.id] = kept.trace.nbytes
-            while len(self._kept) > 1 and sum(self._sizes.values()) > self.max_bytes:
-                oldest, _ = self._kept.popitem(last=False)
+            self._traces[stored.id] = stored
+            self._sizes[stored.id] = stored.trace.nbytes
+            while len(self._traces) > 1 and sum(self._sizes.values()) > self.max_bytes:
+                oldest, _ = self._traces.popitem(last=False)
                 del self._sizes[oldest]
 
 

@@ -22,9 +22,9 @@ def save_snapshot(folder: Path, step: int, model: nn.Module) -> None:
 
 def prune_snapshots(folder: Path, keep: Sequence[int]) -> None:
     """Remove the weights of all other steps."""
-    kept = {snapshot_path(folder, step) for step in keep}
+    paths_to_keep = {snapshot_path(folder, step) for step in keep}
     for path in folder.glob("weights-*.safetensors"):
-        if path not in kept:
+        if path not in paths_to_keep:
             path.unlink()
 
 

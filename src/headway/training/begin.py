@@ -262,12 +262,12 @@ def _continued(
 
 
 def _check_steps(config: RunConfig, folder: RunFolder) -> None:
-    most = config.training.max_steps
-    if folder.checkpoint.exists() and (made := saved_step(folder.checkpoint)) > most:
+    max_steps = config.training.max_steps
+    if folder.checkpoint.exists() and (steps_made := saved_step(folder.checkpoint)) > max_steps:
         raise ConfigError(
-            f"training.max_steps is {most:,}, but the run in {folder.path} has made "
-            f"{counted(made, 'step')} already.",
-            f"Give {made:,} to end it here, or more.",
+            f"training.max_steps is {max_steps:,}, but the run in {folder.path} has made "
+            f"{counted(steps_made, 'step')} already.",
+            f"Give {steps_made:,} to end it here, or more.",
         )
 
 
@@ -441,7 +441,7 @@ def _write_preparation(prepared: PreparedRun, folder: RunFolder, start: Start | 
             "validation": asdict(encoded.valid_report),
             "held_out": len(texts.valid_lines or ()),
             "parameters": count_parameters(bundle.model),
-            **(_of_start(start) if start else {}),
+            **(_record_of_start(start) if start else {}),
         },
     )
     if start:
@@ -452,7 +452,7 @@ def _write_preparation(prepared: PreparedRun, folder: RunFolder, start: Start | 
     folder.forget_metrics_after(-1)  # of an attempt that was killed before its first checkpoint
 
 
-def _of_start(start: Start) -> dict[str, Any]:
+def _record_of_start(start: Start) -> dict[str, Any]:
     return {
         "started_from": start.origin,
         "max_source_pieces": start.max_source_pieces,
@@ -466,8 +466,12 @@ def _check_same_text(folder: RunFolder, texts: Texts) -> None:
     recorded = folder.read_json(folder.data)
     if recorded.get("checksum") != texts.checksum:
         before = list(dict(recorded.get("files") or {}).values())  # names do not count
-        now = texts.files.items()
-        changed = [name for (name, digest), old in zip(now, before, strict=False) if digest != old]
+        current_files = texts.files.items()
+        changed = [
+            name
+            for (name, digest), old in zip(current_files, before, strict=False)
+            if digest != old
+        ]
         which = f": {changed[0]} is another" if changed else ""
         raise RunError(
             f"The training or validation text has changed since this run began{which}.",

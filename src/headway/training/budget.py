@@ -132,16 +132,16 @@ class Deadline:
         """
         now = time.monotonic()
         self._validated.append((step, now))
-        decay, every = training.decay_steps, training.validate_every_steps
-        if decay is None or every is None or step >= training.max_steps - decay:
+        decay, validate_every = training.decay_steps, training.validate_every_steps
+        if decay is None or validate_every is None or step >= training.max_steps - decay:
             return training
         first, began = self._validated[-_WINDOW:][0]
         if first == step:
             return training
         speed = (step - first) / (now - began)  # steps a second, validations included
-        left = max(math.floor((self.ends - now) * speed), every)
-        decay = min(round(_DECAY * (step + left)), left)
-        return training.replace({"max_steps": step + left, "decay_steps": decay})
+        steps_left = max(math.floor((self.ends - now) * speed), validate_every)
+        decay = min(round(_DECAY * (step + steps_left)), steps_left)
+        return training.replace({"max_steps": step + steps_left, "decay_steps": decay})
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ class Plan:
     def summary(self) -> list[str]:
         """Return the measurements and the choices, a sentence each."""
         training, costs = self.training, self.costs
-        every = training.validate_every_steps or training.max_steps
+        validate_every = training.validate_every_steps or training.max_steps
         end = (datetime.now() + timedelta(seconds=self.seconds)).strftime("%H:%M:%S")
         sentences = [
             f"Measured: {costs.step:.3f} seconds per update (mean of {costs.updates}), "
@@ -169,9 +169,9 @@ class Plan:
             "one.",
             f"{_minutes(self.minutes, 'allows', 'allow')} {training.max_steps:,} steps: "
             f"{training.warmup_steps:,} of warm-up, then the highest rate, and in the last "
-            f"{training.decay_steps or 0:,} a straight fall of the rate to zero, with a validation "
-            f"every {counted(every, 'step')}. The run should end at about {end}. Until the "
-            "straight fall, the number of steps is fitted to the actual speed.",
+            f"{training.decay_steps or 0:,} a straight fall of the rate to zero, with a "
+            f"validation every {counted(validate_every, 'step')}. The run should end at about "
+            f"{end}. Until the straight fall, the number of steps is fitted to the actual speed.",
         ]
         if training.max_steps < _TO_LEARN:
             few = counted(training.max_steps, "step")
@@ -212,20 +212,20 @@ def plan(
     new model with too few is not told when it is usable. Raises ConfigError if the time does not
     suffice for ten steps.
     """
-    left = budget.left()
-    steps, validations, others = _room(left, costs, training)
-    advice = _advice(steps, budget, left, costs, training, model, pairs)
+    seconds_left = budget.left()
+    steps, validations, other_seconds = _room(seconds_left, costs, training)
+    advice = _advice(steps, budget, seconds_left, costs, training, model, pairs)
     if steps < _LEAST:
-        overhead = 60 * budget.minutes - left + others
+        overhead = 60 * budget.minutes - seconds_left + other_seconds
         raise ConfigError(
             f"{_minutes(budget.minutes, 'is', 'are')} not enough: preparation, validations and "
             f"final scores take {overhead:,.0f} seconds, and each update takes {costs.step:.2f}.",
             f"{advice} Or set the number of steps and the warm-up instead: --set "
             f"training.max_steps={_TRIAL} --set training.warmup_steps={_TRIAL // 10}.",
         )
-    every = math.ceil(steps / validations)
-    needed = math.ceil(steps / every)  # the interval before the last may be shorter
-    seconds = others - (validations - needed) * costs.validation + steps * costs.step
+    validate_every = math.ceil(steps / validations)
+    needed = math.ceil(steps / validate_every)  # the interval before the last may be shorter
+    seconds = other_seconds - (validations - needed) * costs.validation + steps * costs.step
     peak = training.learning_rate or paper_peak(model.d_model, training.warmup_steps)
     chosen: dict[str, Any] = {
         "max_steps": steps,
@@ -234,8 +234,8 @@ def plan(
         "learning_rate": peak,
         "warmup_steps": max(min(training.warmup_steps, steps // 10), 1),
         "decay_steps": round(_DECAY * steps),
-        "validate_every_steps": every,
-        "checkpoint_every_steps": max(min(every, round(_LOST / costs.step)), 1),
+        "validate_every_steps": validate_every,
+        "checkpoint_every_steps": max(min(validate_every, round(_LOST / costs.step)), 1),
         # At most over the last quarter of the steps: earlier weights are worse.
         "average_checkpoints": _averaged(training, needed),
         "patience": None,
@@ -256,8 +256,8 @@ def _room(seconds: float, costs: Costs, training: TrainingConfig) -> _Room:
     Fewer than ten steps are no run, and their number may be negative.
     """
     fixed = costs.start + costs.compiling + _EARLY * costs.endless + costs.end
-    left = seconds - fixed - costs.second_average
-    validations = _VALIDATED * left / max(costs.validation, 1e-9)
+    seconds_left = seconds - fixed - costs.second_average
+    validations = _VALIDATED * seconds_left / max(costs.validation, 1e-9)
     validations = math.floor(min(max(validations, _FEWEST_VALIDATIONS), _VALIDATIONS))
     if _averaged(training, validations) > _AVERAGED_ONCE:
         fixed += costs.second_average
@@ -269,14 +269,14 @@ def _room(seconds: float, costs: Costs, training: TrainingConfig) -> _Room:
 
 
 def _minutes_for(
-    steps: int, budget: Budget, left: float, costs: Costs, training: TrainingConfig
+    steps: int, budget: Budget, seconds_left: float, costs: Costs, training: TrainingConfig
 ) -> int:
     """Return the fewest whole minutes, above the budget, that suffice for these steps.
 
-    left: remaining seconds of the budget.
+    seconds_left: remaining seconds of the budget.
     """
     minutes = math.floor(budget.minutes) + 1
-    while _room(left + 60 * (minutes - budget.minutes), costs, training).steps < steps:
+    while _room(seconds_left + 60 * (minutes - budget.minutes), costs, training).steps < steps:
         minutes += 1
     return minutes
 
@@ -284,7 +284,7 @@ def _minutes_for(
 def _advice(
     steps: int,
     budget: Budget,
-    left: float,
+    seconds_left: float,
     costs: Costs,
     training: TrainingConfig,
     model: Architecture,
@@ -296,7 +296,7 @@ def _advice(
     """
 
     def whole_minutes(needed: int) -> int:
-        return _minutes_for(needed, budget, left, costs, training)
+        return _minutes_for(needed, budget, seconds_left, costs, training)
 
     def minutes(needed: int) -> str:
         return counted(whole_minutes(needed), "minute")

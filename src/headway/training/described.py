@@ -77,9 +77,9 @@ def described(
     record = record | records
     bundles = (path, *(bundle for bundle in (folder.averaged, folder.best) if bundle != path))
     for saved in bundles:
-        found, records = _learned(partial(saved_learned, saved), saved, say)
-        if found:
-            fields, record = fields | found, record | records
+        learned, records = _learned(partial(saved_learned, saved), saved, say)
+        if learned:
+            fields, record = fields | learned, record | records
             break
     return dataclasses.replace(bundle, record=record, card=card, **fields)
 

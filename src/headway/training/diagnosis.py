@@ -221,11 +221,11 @@ def _overfitting(
         return
     seen.since_validation = [0.0, 0.0]
     training = total / updates
-    here = [step, result.loss, training]
+    point = [step, result.loss, training]
     if not seen.validations or result.loss < seen.validations[0][1] or result.best:
-        seen.validations = [here]
+        seen.validations = [point]
         return
-    lowest, *since = [*seen.validations, here]
+    lowest, *since = [*seen.validations, point]
     seen.validations = [lowest, *since[-_IN_A_ROW:]]
     risen = len(since) >= _IN_A_ROW and result.loss > since[-_IN_A_ROW][1]
     high = all(loss >= _OVERFIT * lowest[1] for _, loss, _ in since[-_IN_A_ROW:])
@@ -324,9 +324,10 @@ def unlearned_remark(
     output, count = Counter(outputs).most_common(1)[0]
     if count <= _UNLEARNED_SHARE * len(outputs):
         return None
-    what = "the same, " + shown(output) if output.strip() else "empty"
+    description = "the same, " + shown(output) if output.strip() else "empty"
     return (
-        f"{text}: {count:,} of {counted(len(outputs), 'translation')} are {what}. The model has "
-        f"learned too little in {counted(steps, 'step')}: train for more steps or minutes. If the "
-        "validation loss no longer falls, look at the lines of both files with headway check."
+        f"{text}: {count:,} of {counted(len(outputs), 'translation')} are {description}. The "
+        f"model has learned too little in {counted(steps, 'step')}: train for more steps or "
+        "minutes. If the validation loss no longer falls, look at the lines of both files with "
+        "headway check."
     )

@@ -58,17 +58,17 @@ def encode_texts(
     the training pairs of this run. keep_texts: also keep the texts, for resampling.
     """
     rules = cleaning_rules(data)
-    made = None  # the folder for newly encoded pairs
+    new_folder = None  # the folder for newly encoded pairs
     if data.shards:
         key = _key(texts, source, target, rules, keep_texts)
-        kept = made = Path(data.directory) / data.shards / f"pairs-{key}"
-    with made_once(made) if made and not kept_store(made) else nullcontext():
+        kept = new_folder = Path(data.directory) / data.shards / f"pairs-{key}"
+    with made_once(new_folder) if new_folder and not kept_store(new_folder) else nullcontext():
         if kept is not None and kept_store(kept):
             train, record = open_store(kept)
             report = CleaningReport(**record)
         else:
             writer = StoreWriter(
-                made, vocabulary=max(len(source), len(target)), keep_texts=keep_texts
+                new_folder, vocabulary=max(len(source), len(target)), keep_texts=keep_texts
             )
             with writer, ending_is_named(), reporter.preparing("Encoding text") as show:
                 train, report = _encode(texts.corpora, source, target, rules, writer, show)

@@ -70,11 +70,12 @@ class StepClock:
         a_step = sum(self._measured) / _MEASURED
         progress.estimate = {"step_seconds": a_step, "memory": progress.peak_memory}
         if most_steps is None:
-            left = 0  # perhaps a short run, which needs no advice
+            steps_left = 0  # perhaps a short run, which needs no advice
             time_left = f"1,000 steps take about {_time(1000 * a_step)}"
         else:
-            left = most_steps - steps
-            time_left = f"About {_time(left * a_step)} to go for {counted(left, 'step')} at most"
+            steps_left = most_steps - steps
+            time_left = f"About {_time(steps_left * a_step)} to go for "
+            f"{counted(steps_left, 'step')} at most"
         excluded = (
             "validation takes" if not self.preparations() else "new shapes and validation take"
         )
@@ -82,7 +83,7 @@ class StepClock:
             memory = f", and {_memory(progress.peak_memory)} of memory; {excluded} more of both."
         else:  # on a CPU under Windows it is not known
             memory = f"; {excluded} more."
-        return " ".join([time_left + memory, *advice(self.could_record, left * a_step)])
+        return " ".join([time_left + memory, *advice(self.could_record, steps_left * a_step)])
 
 
 def advice(could_record: bool, seconds: float) -> list[str]:

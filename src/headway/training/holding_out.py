@@ -46,9 +46,9 @@ class _Without(dict[int, int | None]):
 
     def __missing__(self, character: int) -> int | None:
         """Classify a character at its first occurrence."""
-        kept = None if self._dropped.match(chr(character)) else character
-        self[character] = kept
-        return kept
+        mapped = None if self._dropped.match(chr(character)) else character
+        self[character] = mapped
+        return mapped
 
 
 _LETTERS = _Without(r"[\W\d_]")

@@ -36,8 +36,8 @@ def with_languages(config: RunConfig) -> RunConfig:
             for key, name, language in zip(_KEYS, names, chosen, strict=True)
         )
         if are_languages(*names) and agrees:
-            found: dict[str, str] = dict(zip(_KEYS, names, strict=True))
-            return _replaced(config, {key: found[key] for key in unset})
+            languages: dict[str, str] = dict(zip(_KEYS, names, strict=True))
+            return _replaced(config, {key: languages[key] for key in unset})
     return config
 
 

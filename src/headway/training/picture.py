@@ -42,7 +42,7 @@ def draw_losses(records: Records, picture: Path, say: Callable[[str], None]) -> 
         return
     try:
         import_matplotlib()
-        image = _drawn(panels(records), picture.suffix.removeprefix("."))
+        image = _picture(panels(records), picture.suffix.removeprefix("."))
     except MissingExtraError as error:
         say(f"No loss picture: {error}")
         return
@@ -53,7 +53,7 @@ def draw_losses(records: Records, picture: Path, say: Callable[[str], None]) -> 
         write_atomically(picture, image)
 
 
-def _drawn(shown: list[Panel], kind: str) -> bytes:
+def _picture(shown: list[Panel], kind: str) -> bytes:
     """Return the panels as one picture of this kind, such as png."""
     from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
@@ -86,8 +86,8 @@ def panels(records: Records) -> list[Panel]:
         Panel("score (%)", 2.4, _scores(validations)),
         Panel("rate", 1.6, rates),
     ]
-    kept = [panel._replace(curves=[c for c in panel.curves if c.steps]) for panel in all_panels]
-    return [panel for panel in kept if panel.curves] or kept[:1]
+    nonempty = [panel._replace(curves=[c for c in panel.curves if c.steps]) for panel in all_panels]
+    return [panel for panel in nonempty if panel.curves] or nonempty[:1]
 
 
 def _scores(validations: Records) -> list[Curve]:

@@ -60,29 +60,29 @@ class Reporter:
         self.console.print(message, markup=False, soft_wrap=True)
 
     @contextmanager
-    def preparing(self, what: str) -> Iterator[Show]:
+    def preparing(self, task_name: str) -> Iterator[Show]:
         """Show the progress of a preparation, as the number of pairs so far.
 
         On a terminal a line counts and disappears at the end; elsewhere lines are printed.
         """
         if not self.console.is_terminal or self.console.quiet:
-            yield self._now_and_then(what)
+            yield self._now_and_then(task_name)
             return
         # Drawn on request only: with a thread that draws, no process could be forked.
-        columns = TextColumn(f"{what}: {{task.completed:,}} pairs"), TimeElapsedColumn()
+        columns = TextColumn(f"{task_name}: {{task.completed:,}} pairs"), TimeElapsedColumn()
         with Progress(*columns, console=self.console, auto_refresh=False, transient=True) as line:
             task = line.add_task("", total=None)
             line.refresh()
             yield lambda count: line.update(task, completed=count, refresh=True)
 
-    def _now_and_then(self, what: str) -> Show:
+    def _now_and_then(self, task_name: str) -> Show:
         due = time.monotonic() + _FIRST_LINE
 
         def show(count: int) -> None:
             nonlocal due
             if time.monotonic() >= due:
                 due = time.monotonic() + _NEXT_LINES
-                self.say(f"{what}: {counted(count, 'pair')} so far.")
+                self.say(f"{task_name}: {counted(count, 'pair')} so far.")
 
         return show
 
@@ -133,19 +133,19 @@ class Reporter:
         losses, pieces = map(sum, zip(*self._losses, strict=True))
         loss, speed = f"{losses / pieces:.3f}", self._speed()
         if self._bar is not None and self._task is not None:
-            drawn = now >= self._due
-            self._due = now + _DRAWN if drawn else self._due
+            is_due = now >= self._due
+            self._due = now + _DRAWN if is_due else self._due
             self._bar.update(
                 self._task,
                 completed=step,
                 loss=loss,
                 speed=f"{speed:,.0f}" if speed else "-",
-                refresh=drawn,
+                refresh=is_due,
             )
         elif self._last and now >= self._due:
             self._due = now + _NEXT_LINES
-            (began, first), left = self._first, self._last - step
-            minutes = (now - began) / max(step - first, 1) * left / 60
+            (began, first), steps_left = self._first, self._last - step
+            minutes = (now - began) / max(step - first, 1) * steps_left / 60
             # The first update after a validation has no speed yet.
             rate = f"{speed:,.0f} target tokens/s  " if speed else ""
             self.say(
@@ -189,8 +189,8 @@ class Reporter:
     def samples(self, samples: Sequence[Mapping[str, str]]) -> None:
         """Print a few sentences, each with its reference and the model's translation."""
         for sample in samples:
-            for what in ("source", "reference", "translation"):
-                self.say(f"  {what:<11}  {sample[what]}")
+            for label in ("source", "reference", "translation"):
+                self.say(f"  {label:<11}  {sample[label]}")
 
     def scores(self, scores: Mapping[str, float], *, again: bool = False) -> None:
         """Print the meaning of scores; unless `again`, only if it has changed."""
@@ -241,8 +241,8 @@ class _TimeLeft(ProgressColumn):
     max_refresh = 0.5
 
     def render(self, task: Task) -> Text:
-        left = task.time_remaining
-        if left is None:
+        seconds_left = task.time_remaining
+        if seconds_left is None:
             return Text("-:--:-- left")
-        minutes, seconds = divmod(int(left), 60)
+        minutes, seconds = divmod(int(seconds_left), 60)
         return Text(f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d} left")

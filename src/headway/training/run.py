@@ -231,10 +231,10 @@ def _latest(report: dict[str, Any]) -> dict[str, float]:
 @contextlib.contextmanager
 def _scoring(text: str, sentences: int, context: RunContext) -> Iterator[None]:
     """Show the progress of scoring a text."""
-    what, console = f"Scoring the {text} text", context.reporter.console
+    task_name, console = f"Scoring the {text} text", context.reporter.console
     finish = _how_to_finish(context)
     with (
-        shown_progress(what, sentences, console=console, stopped=finish) as advance,
+        shown_progress(task_name, sentences, console=console, stopped=finish) as advance,
         counting_sentences(advance),
     ):
         yield

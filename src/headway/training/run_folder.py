@@ -106,9 +106,9 @@ class RunFolder:
         with permitted(self.path, RunError):
             if all(self._is_scrap(path) for path in self.path.iterdir()):
                 return
-        what = "another run" if begun else "something else"
+        content = "another run" if begun else "something else"
         raise RunError(
-            f"The folder {self.path} holds {what} already.",
+            f"The folder {self.path} holds {content} already.",
             "Choose another folder with --out"
             + (", or continue that run with --resume." if begun else "."),
         )
@@ -304,8 +304,8 @@ class RunFolder:
     def forget_metrics_after(self, step: int) -> None:
         """Drop the records of steps that a resumed run will repeat."""
         if self.metrics.exists():
-            kept = [line for line, record in self._recorded() if record["step"] <= step]
-            self._write(self.metrics, b"".join(line + b"\n" for line in kept))
+            remaining_lines = [line for line, record in self._recorded() if record["step"] <= step]
+            self._write(self.metrics, b"".join(line + b"\n" for line in remaining_lines))
 
     def records(self) -> list[dict[str, Any]]:
         """Return the records in metrics.jsonl; RunError names a damaged line."""

@@ -91,10 +91,10 @@ def _resampling(
         fits = np.maximum(text.lengths(), target.lengths()) <= max_pieces
         fits &= np.maximum(source.lengths(), target.lengths()) <= longest_side
         fits &= ~hopeless
-        kept = np.arange(len(rows)) + np.where(fits, 0, len(rows))
+        chosen_rows = np.arange(len(rows)) + np.where(fits, 0, len(rows))
         return (
-            Ragged.joined([source, store.source.pick(rows)]).pick(kept),
-            Ragged.joined([target, store.target.pick(rows)]).pick(kept),
+            Ragged.joined([source, store.source.pick(rows)]).pick(chosen_rows),
+            Ragged.joined([target, store.target.pick(rows)]).pick(chosen_rows),
         )
 
     return resample

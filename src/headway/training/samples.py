@@ -28,9 +28,9 @@ def choose_samples(pairs: Sequence[Pair]) -> list[Pair]:
     different = list(dict.fromkeys(pair for pair in pairs if pair.source.strip()))
     order = sorted(range(len(different)), key=lambda place: len(different[place].source))
     # One from each tenth around the median, so that their lengths differ a little.
-    middle, apart = len(order) // 2, len(order) // 10 or 1
-    first = max(min(middle - apart, len(order) - 1 - 2 * apart), 0)
-    chosen = order[first : first + (_COUNT - 1) * apart + 1 : apart]
+    middle, distance = len(order) // 2, len(order) // 10 or 1
+    first = max(min(middle - distance, len(order) - 1 - 2 * distance), 0)
+    chosen = order[first : first + (_COUNT - 1) * distance + 1 : distance]
     return [different[place] for place in sorted(chosen)]
 
 

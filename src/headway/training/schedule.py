@@ -35,8 +35,8 @@ def linear(step: int, warmup_steps: int, max_steps: int) -> float:
 
 def cosine(step: int, warmup_steps: int, max_steps: int) -> float:
     """Fall along half a cosine to zero after the last step."""
-    done = (step - warmup_steps) / (max_steps + 1 - warmup_steps)
-    return 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
+    progress = (step - warmup_steps) / (max_steps + 1 - warmup_steps)
+    return 0.5 * (1 + math.cos(math.pi * min(progress, 1.0)))
 
 
 def constant(step: int, warmup_steps: int, max_steps: int) -> float:
@@ -107,8 +107,8 @@ class Schedule:
         decay_start = self.max_steps - self.decay_steps
         if step <= decay_start or not self.decay_steps:
             return self._undecayed(step)
-        left = max(self.max_steps + 1 - step, 0)
-        return self._undecayed(decay_start) * left / (self.decay_steps + 1)
+        steps_left = max(self.max_steps + 1 - step, 0)
+        return self._undecayed(decay_start) * steps_left / (self.decay_steps + 1)
 
     def _undecayed(self, step: int) -> float:
         if step < self.warmup_steps:

@@ -72,22 +72,22 @@ class Start:
 
         Weights that the trained model lacks, or has in another shape, are those of `model`.
         """
-        drawn = model_tensors(model)
-        taken = {
+        initial_tensors = model_tensors(model)
+        copied_tensors = {
             name: tensor
             for name, tensor in self.tensors.items()
-            if name in drawn and drawn[name].shape == tensor.shape
+            if name in initial_tensors and initial_tensors[name].shape == tensor.shape
         }
         names = {
-            "that begin as they were drawn": drawn.keys() - taken.keys(),
-            "of the trained model that are left out": self.tensors.keys() - taken.keys(),
+            "that begin as they were drawn": initial_tensors.keys() - copied_tensors.keys(),
+            "of the trained model that are left out": self.tensors.keys() - copied_tensors.keys(),
         }
         messages = [
             f"Tensors {words}: {len(tensors)}, the first is {min(tensors)}."
             for words, tensors in names.items()
             if tensors
         ]
-        return drawn | taken, messages
+        return initial_tensors | copied_tensors, messages
 
 
 def open_start(
@@ -182,18 +182,18 @@ def _resolve(config: RunConfig, bundle: Bundle, path: str) -> RunConfig:
     """Return the configuration with the model's architecture; ConfigError if it has another."""
     architecture = {key: getattr(bundle.config, key) for key in Architecture.model_fields}
     for key in sorted(config.model.model_fields_set - _DROPOUTS):
-        if (wanted := getattr(config.model, key)) != architecture[key]:
+        if (requested := getattr(config.model, key)) != architecture[key]:
             raise ConfigError(
-                f"model.{key} is {wanted!r}, but the model in {path} has {architecture[key]!r}.",
+                f"model.{key} is {requested!r}, but the model in {path} has {architecture[key]!r}.",
                 "Leave [model] and --preset out: the architecture is that of the model that "
                 "training starts from, and only its dropout may be changed.",
             )
     tokenizer = config.tokenizer
     has = {"joint": bundle.joint, "kind": bundle.source_tokenizer.kind}
     for key in sorted(tokenizer.model_fields_set & has.keys()):
-        if (wanted := getattr(tokenizer, key)) != has[key]:
+        if (requested := getattr(tokenizer, key)) != has[key]:
             raise ConfigError(
-                f"tokenizer.{key} is {wanted!r}, but that of {path} is {has[key]!r}.",
+                f"tokenizer.{key} is {requested!r}, but that of {path} is {has[key]!r}.",
                 "Leave it out: text must be cut as in the model's training. Use "
                 "tokenizer.new_pieces to add tokens.",
             )
@@ -230,8 +230,8 @@ def _loss(bundle: Bundle) -> dict[str, float]:
 def _as_recorded(bundle: Bundle) -> dict[str, Any]:
     """Return the settings that made the tokenizer of a model, as far as its record has them."""
     record = bundle.record.get("config", {}).get("tokenizer", {})
-    made = {key: record[key] for key in OF_TRAINED_TOKENIZERS if key in record}
-    return made | {"vocabulary_size": bundle.source_tokenizer.vocabulary_size}
+    recorded = {key: record[key] for key in OF_TRAINED_TOKENIZERS if key in record}
+    return recorded | {"vocabulary_size": bundle.source_tokenizer.vocabulary_size}
 
 
 def _filled(
@@ -278,14 +278,14 @@ def _messages(config: RunConfig, origin: dict[str, str], sides: Sequence[Enlarge
     names = ["the vocabulary"] if joint else ["the source vocabulary", "the target vocabulary"]
     for name, side in zip(names, sides, strict=False):
         if config.new_pieces:
-            known = f"; there already: {', '.join(side.known)}" if side.known else ""
-            messages.append(f"New tokens of {name}: {_counted(side.new)}{known}.")
+            already_known = f"; there already: {', '.join(side.known)}" if side.known else ""
+            messages.append(f"New tokens of {name}: {_counted(side.new)}{already_known}.")
     return messages
 
 
-def _about_tags(known: Sequence[str], config: RunConfig) -> list[str]:
+def _about_tags(tags: Sequence[str], config: RunConfig) -> list[str]:
     """Return a sentence on tags of the model that this text lacks."""
-    lacking = [tag for tag in known if tag and tag not in config.data.tags]
+    lacking = [tag for tag in tags if tag and tag not in config.data.tags]
     if not lacking:
         return []
     return [

@@ -83,7 +83,7 @@ def shares(corpora: Sequence[Corpus], sizes: Sequence[int]) -> list[CorpusShare]
     ]
 
 
-class Looked(NamedTuple):
+class TextToCheck(NamedTuple):
     """A text that is surveyed, or its first pairs if it is very long."""
 
     name: str
@@ -92,10 +92,12 @@ class Looked(NamedTuple):
     pairs: list[Pair]
 
 
-def looked_at(data: DataConfig, texts: Texts, most: int | None = None) -> Iterator[Looked]:
-    """Yield each text, training text first, with at most `most` pairs.
+def texts_to_check(
+    data: DataConfig, texts: Texts, limit: int | None = None
+) -> Iterator[TextToCheck]:
+    """Yield each text, training text first, with at most `limit` pairs.
 
-    most: a million if unset. Training text is that of its files, held-out lines included, so that
+    limit: a million if unset. Training text is that of its files, held-out lines included, so that
     line numbers are those of the files. Validation and test text have no tag either.
     """
     corpora: list[tuple[str, str, Iterable[Pair]]] = [
@@ -104,15 +106,15 @@ def looked_at(data: DataConfig, texts: Texts, most: int | None = None) -> Iterat
     ]
     if len(corpora) == 1:
         corpora = [("training", *corpora[0][1:])]
-    most = LOOKED_AT if most is None else most
+    limit = LOOKED_AT if limit is None else limit
     held_out = {"validation": texts.valid, "test": texts.test}
     untagged = [(name, data.tag, untag(data.tag, pairs)) for name, pairs in held_out.items()]
     for name, tag, pairs in (*corpora, *untagged):
-        first = list(islice(pairs, most + 1))
-        if len(first) > most:
-            name, first = f"{name}, first {most:,} pairs", first[:most]
+        first = list(islice(pairs, limit + 1))
+        if len(first) > limit:
+            name, first = f"{name}, first {limit:,} pairs", first[:limit]
         if first:
-            yield Looked(name, tag, first)
+            yield TextToCheck(name, tag, first)
 
 
 def is_held_out(name: str, texts: Texts) -> bool:
@@ -123,7 +125,7 @@ def is_held_out(name: str, texts: Texts) -> bool:
 def findings(
     data: DataConfig, texts: Texts, direction: TrainedDirection | None = None
 ) -> Iterator[tuple[str, list[Pair], list[Finding] | None]]:
-    """Yield the name and pairs of each text as `looked_at` does, with its findings, worst first.
+    """Yield the name and pairs of each text to check, with its findings, worst first.
 
     Held-out text is surveyed as part of the training text, so its only findings are sources that
     the remaining text has with another translation; they are None if there are none. A source has
@@ -134,7 +136,7 @@ def findings(
     usual: dict[str, _Usual] = {}
     repeats = Repeats()
     train: tuple[list[Pair], list[Pair]] | None = None
-    for number, (name, tag, pairs) in enumerate(looked_at(data, texts), start=1):
+    for number, (name, tag, pairs) in enumerate(texts_to_check(data, texts), start=1):
         if name.startswith("training"):
             languages = TwoLanguages.of(pairs)
             problems = survey(pairs, languages)
@@ -219,5 +221,5 @@ def unknown(pairs: Iterable[Pair], source: Tokenizer, target: Tokenizer) -> Unkn
                 if unknown_here := tokenizer.unknown_count(ids):
                     missing += unknown_here
                     unknown_texts.update(tokenizer.unknown_texts(text))
-    most = dict(unknown_texts.most_common(_NAMED))
-    return Unknown(missing, total, len(unknown_texts), most)
+    most_frequent = dict(unknown_texts.most_common(_NAMED))
+    return Unknown(missing, total, len(unknown_texts), most_frequent)

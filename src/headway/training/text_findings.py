@@ -31,7 +31,7 @@ from headway.data.word_links import are_of_other_sources, to_learn_from
 from headway.evaluation.metrics import tokenized_remark
 from headway.training.diagnosis import TrainingProblem
 from headway.training.prepare import PreparedRun
-from headway.training.text_check import LOOKED_AT, Looked, is_held_out, looked_at
+from headway.training.text_check import LOOKED_AT, TextToCheck, is_held_out, texts_to_check
 from headway.training.text_statistics import Pairs, piece_counts
 from headway.training.texts import Texts, untag
 
@@ -50,7 +50,7 @@ def text_findings(
     direction: of the model that training starts from.
     """
     config, texts, encoded = prepared.config, prepared.texts, prepared.encoded
-    looked = looked_at(config.data, texts, _COMPARED) if compares else ()
+    looked = texts_to_check(config.data, texts, _COMPARED) if compares else ()
     compared = (text for text in looked if not is_held_out(text.name, texts))
     return [
         *(trained_on_findings(config.data, texts) if compares else ()),
@@ -74,9 +74,9 @@ def trained_on_findings(data: DataConfig, texts: Texts) -> Iterator[TrainingProb
         name: [pair.comparable() for pair in untag(data.tag, pairs)]
         for name, pairs in held_out.items()
     }
-    known = {pair for pairs in compared.values() for pair in pairs if all(pair)}
-    train = islice(chain.from_iterable(texts.corpora), LOOKED_AT if known else 0)
-    shared = known.intersection(pair.comparable() for pair in train)
+    training_pairs = {pair for pairs in compared.values() for pair in pairs if all(pair)}
+    train = islice(chain.from_iterable(texts.corpora), LOOKED_AT if training_pairs else 0)
+    shared = training_pairs.intersection(pair.comparable() for pair in train)
     for name, pairs in compared.items():
         lines = [line for line, pair in enumerate(pairs, start=1) if pair in shared]
         if lines:
@@ -90,7 +90,7 @@ def trained_on_findings(data: DataConfig, texts: Texts) -> Iterator[TrainingProb
 
 
 def suspicious_findings(
-    texts: Iterable[Looked],
+    texts: Iterable[TextToCheck],
     *,
     drops_exchanged: bool = False,
     languages: Mapping[str, tuple[str, str]] = MappingProxyType({}),
@@ -127,7 +127,7 @@ def suspicious_findings(
                     yield from _of_other_sources(text, learned_from[text.tag])
 
 
-def _misaligned(text: Looked) -> Iterator[TrainingProblem]:
+def _misaligned(text: TextToCheck) -> Iterator[TrainingProblem]:
     if stretches := misalignments(text.pairs):
         more = f", and {len(stretches) - _NAMED} more" if len(stretches) > _NAMED else ""
         yield TrainingProblem(
@@ -137,7 +137,7 @@ def _misaligned(text: Looked) -> Iterator[TrainingProblem]:
         )
 
 
-def _of_other_sources(text: Looked, train: Sequence[Pair]) -> Iterator[TrainingProblem]:
+def _of_other_sources(text: TextToCheck, train: Sequence[Pair]) -> Iterator[TrainingProblem]:
     if are_of_other_sources(text.pairs, train):
         yield TrainingProblem(
             f"misaligned text, {text.name}",
@@ -146,7 +146,7 @@ def _of_other_sources(text: Looked, train: Sequence[Pair]) -> Iterator[TrainingP
 
 
 def _in_other_languages(
-    text: Looked, languages: tuple[str, str], direction: TrainedDirection | None
+    text: TextToCheck, languages: tuple[str, str], direction: TrainedDirection | None
 ) -> Iterator[TrainingProblem]:
     """Find a text that is unlike the model it starts from, or unlike its names or settings."""
     if starts := direction.findings(text.pairs, languages) if direction else []:
@@ -157,16 +157,16 @@ def _in_other_languages(
         else:
             yield TrainingProblem(f"new script, {text.name}", message)
     elif problems := other_languages(languages, text.pairs):
-        said = "; ".join(problem.problem for problem in problems)
+        described = "; ".join(problem.problem for problem in problems)
         yield TrainingProblem(
             f"other language, {text.name}",
-            f"{_head(text)} {said}. The model would be named after the wrong languages: "
+            f"{_head(text)} {described}. The model would be named after the wrong languages: "
             f"{problems[0].remedy}.",
         )
 
 
 def _unlike(
-    text: Looked, scripts: Scripts, languages: TwoLanguages | None
+    text: TextToCheck, scripts: Scripts, languages: TwoLanguages | None
 ) -> Iterator[TrainingProblem]:
     """Find a text that as a whole is unlike the usual one."""
     if exchanged := exchanged_as_a_whole(text.pairs, languages):
@@ -184,7 +184,7 @@ def _unlike(
 
 
 def _on_the_wrong_side(
-    text: Looked, languages: TwoLanguages | None, drops_exchanged: bool
+    text: TextToCheck, languages: TwoLanguages | None, drops_exchanged: bool
 ) -> Iterator[TrainingProblem]:
     """Find lines whose sides are exchanged or in one language, if they are more than by chance."""
     for problem in on_the_wrong_side(text.pairs, languages):
@@ -207,7 +207,7 @@ def _on_the_wrong_side(
             )
 
 
-def _of_other_form(text: Looked, usual: Form) -> Iterator[TrainingProblem]:
+def _of_other_form(text: TextToCheck, usual: Form) -> Iterator[TrainingProblem]:
     if differences := usual.unlike(text.pairs):
         problems = "; ".join(difference.problem for difference in differences)
         yield TrainingProblem(
@@ -217,17 +217,17 @@ def _of_other_form(text: Looked, usual: Form) -> Iterator[TrainingProblem]:
         )
 
 
-def _head(text: Looked) -> str:
+def _head(text: TextToCheck) -> str:
     return f"{text.name.capitalize()} text:"
 
 
-def _harm(text: Looked) -> str:
+def _harm(text: TextToCheck) -> str:
     if _is_trained_on(text):
         return "the model learns wrong translations from such lines"
     return "such lines make scores too low"
 
 
-def _is_trained_on(text: Looked) -> bool:
+def _is_trained_on(text: TextToCheck) -> bool:
     return text.name.startswith("training")
 
 

@@ -91,9 +91,9 @@ def read_texts(
     elif data.hold_out:
         whole = _only(corpora, data.hold_out)
         with reporter.preparing("Choosing validation text") as show:
-            held = hold_out(whole, data.hold_out, show)
-        corpora, valid_lines, as_before = [held.remaining], held.lines, held.as_before
-        valid = [_tagged(data.tag, pair) for pair in held.pairs]
+            held_out = hold_out(whole, data.hold_out, show)
+        corpora, valid_lines, as_before = [held_out.remaining], held_out.lines, held_out.as_before
+        valid = [_tagged(data.tag, pair) for pair in held_out.pairs]
     digests = [file_digest(*file) for file in all_files]
     return Texts(
         corpora=corpora,

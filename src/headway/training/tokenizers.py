@@ -74,11 +74,11 @@ def find_tokenizers(
         largest = error.most
     while True:  # with a vocabulary for each side, the other one may be smaller
         try:
-            found = _find(_with_size(config, largest), texts, reporter)
+            tokenizers = _find(_with_size(config, largest), texts, reporter)
         except VocabularyTooLargeError as error:
             largest = error.most
         else:
-            return dataclasses.replace(found, largest=largest)
+            return dataclasses.replace(tokenizers, largest=largest)
 
 
 def _with_size(config: RunConfig, size: int) -> RunConfig:
@@ -208,19 +208,19 @@ def build_tokenizers(
     )
 
 
-def evenly(pairs: Iterable[Pair], most: int, seed: int) -> list[Pair]:
-    """Return at most `most` pairs, each with the same chance, in their order.
+def evenly(pairs: Iterable[Pair], limit: int, seed: int) -> list[Pair]:
+    """Return at most `limit` pairs, each with the same chance, in their order.
 
     The pairs are read once (reservoir sampling).
     """
     rng = random.Random(seed)
-    kept: list[tuple[int, Pair]] = []
+    sample: list[tuple[int, Pair]] = []
     for number, pair in enumerate(pairs):
-        if number < most:
-            kept.append((number, pair))
-        elif (place := rng.randrange(number + 1)) < most:
-            kept[place] = (number, pair)
-    return [pair for _, pair in sorted(kept)]
+        if number < limit:
+            sample.append((number, pair))
+        elif (place := rng.randrange(number + 1)) < limit:
+            sample[place] = (number, pair)
+    return [pair for _, pair in sorted(sample)]
 
 
 def _train(

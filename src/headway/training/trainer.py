@@ -171,7 +171,7 @@ class Trainer:
                 if waiting is None:
                     waiting = stack.enter_context(contextlib.closing(WaitingThreads()))
                 self._validate_start()
-                while self._goes_on():
+                while self._has_next_step():
                     with clock.step():
                         group = next(groups)
                         result = self.updates(group.batches)
@@ -181,11 +181,11 @@ class Trainer:
                         self.reporter.say(message)
                     self.progress.seconds = time.perf_counter() - started
                     stopping = self.world.any(stop.is_set())
-                    if self._keep(group, stopping=stopping):
+                    if self._validate_or_save(group, stopping=stopping):
                         forget_peak(self.device)  # validation is not part of the estimate
                     give_back_holes(self.progress.step)
                     waiting.look()
-                    if stopping and not self._enough():
+                    if stopping and not self._is_over():
                         return False
                 self._say_why_so_early()
         finally:
@@ -220,32 +220,32 @@ class Trainer:
 
     def has_ended(self) -> bool:
         """Return True if the last step is made and validated, so that `run` trains nothing."""
-        return self._enough() and self.progress.snapshots[-1:] == [self.progress.step]
+        return self._is_over() and self.progress.snapshots[-1:] == [self.progress.step]
 
-    def _goes_on(self) -> bool:
+    def _has_next_step(self) -> bool:
         """Return True if another step follows; before the end, validate unless that is done."""
-        if self._enough() and not self.has_ended():
+        if self._is_over() and not self.has_ended():
             self._validate()  # a continued run may be configured to end here
             forget_peak(self.device)  # which is not part of the estimate
-        return not self._enough()  # a new best may have extended patience
+        return not self._is_over()  # a new best may have extended patience
 
-    def _enough(self) -> bool:
+    def _is_over(self) -> bool:
         """Return True if steps, epochs or patience have run out."""
-        return self.progress.step >= self.config.max_steps or self._reached() is not None
+        return self.progress.step >= self.config.max_steps or self._limit_reached() is not None
 
-    def _reached(self) -> str | None:
+    def _limit_reached(self) -> str | None:
         """Return the setting that ends the run before max_steps, if one does."""
         progress = self.progress
         counts = {"max_epochs": progress.epoch, "patience": progress.validations_since_best}
         for name, count in counts.items():
-            most = getattr(self.config, name)
-            if most is not None and count >= most:
-                return f"training.{name} = {most}"
+            limit = getattr(self.config, name)
+            if limit is not None and count >= limit:
+                return f"training.{name} = {limit}"
         return None
 
     def _say_why_so_early(self) -> None:
         """Print the setting that ended the run early, because raising max_steps would not help."""
-        step, reached = self.progress.step, self._reached()
+        step, reached = self.progress.step, self._limit_reached()
         if reached and step < self.config.max_steps:
             self.reporter.say(
                 f"The run ends at step {step:,}, because {reached} is reached. Raise it to go on "
@@ -263,19 +263,19 @@ class Trainer:
 
     def _report(self, result: StepResult | None, group: BatchGroup) -> None:
         """Show this step, if it was made, and record the mean loss if that is due."""
-        progress, every = self.progress, self.config.record_every_steps
+        progress, record_every = self.progress, self.config.record_every_steps
         if result:
             self.latest = result
             progress.unrecorded_loss += result.loss * result.target_tokens
             progress.unrecorded_tokens += result.target_tokens
             self.reporter.step(progress.step, result)
-        due = self._is_validation_due(group) or (result and progress.step % every == 0)
-        if due and self.latest and progress.unrecorded_tokens:
+        is_due = self._is_validation_due(group) or (result and progress.step % record_every == 0)
+        if is_due and self.latest and progress.unrecorded_tokens:
             mean = progress.unrecorded_loss / progress.unrecorded_tokens
             self.reporter.record_step(progress.step, progress.epoch, mean, self.latest)
             progress.unrecorded_loss, progress.unrecorded_tokens = 0.0, 0
 
-    def _keep(self, group: BatchGroup, *, stopping: bool) -> bool:
+    def _validate_or_save(self, group: BatchGroup, *, stopping: bool) -> bool:
         """Validate or write a checkpoint if that is due; return True if it validated."""
         if self._is_validation_due(group):
             self._validate()
@@ -286,9 +286,11 @@ class Trainer:
         return False
 
     def _is_validation_due(self, group: BatchGroup) -> bool:
-        every = self.config.validate_every_steps
-        due = group.ends_epoch if every is None else self.progress.step % every == 0
-        return due or self._enough()
+        validate_every = self.config.validate_every_steps
+        is_due = (
+            group.ends_epoch if validate_every is None else self.progress.step % validate_every == 0
+        )
+        return is_due or self._is_over()
 
     def _validate_start(self) -> None:
         """Validate the model that a fine-tune starts from, before the first step.
@@ -299,9 +301,9 @@ class Trainer:
         progress = self.progress
         if not self.config.start_from or progress.step:
             return
-        began = time.perf_counter()
+        start_time = time.perf_counter()
         result = self.validator.figures(self._judged(), progress.precision)
-        progress.seconds += time.perf_counter() - began
+        progress.seconds += time.perf_counter() - start_time
         progress.start = figures(result)
         self._report_validation(result, best=True)
         forget_peak(self.device)  # validation is not part of the estimate
@@ -313,10 +315,10 @@ class Trainer:
         return not value >= ValidationResult(**self.progress.start).value(self.config.best_metric)
 
     def _validate(self) -> None:
-        judged, progress = self._judged(), self.progress
-        began = time.perf_counter()
-        result = self.validator(judged, self.progress.precision)
-        progress.seconds += time.perf_counter() - began
+        judged_model, progress = self._judged(), self.progress
+        start_time = time.perf_counter()
+        result = self.validator(judged_model, self.progress.precision)
+        progress.seconds += time.perf_counter() - start_time
         score = result.value(self.config.best_metric)
         # NaN is no best, also as the first score.
         is_best = not math.isnan(score) and (
@@ -326,12 +328,12 @@ class Trainer:
             progress.best_score, progress.best_step = score, progress.step
             progress.validations_since_best = 0
             if self.world.leads:
-                best = best_so_far(judged, result, progress, self.folder, self.reporter.say)
+                best = best_so_far(judged_model, result, progress, self.folder, self.reporter.say)
                 save_bundle(self.folder.best, best)
         else:
             progress.validations_since_best += 1
         if self.world.leads:
-            save_snapshot(self.folder.checkpoints, progress.step, judged.model)
+            save_snapshot(self.folder.checkpoints, progress.step, judged_model.model)
         progress.snapshots.append(progress.step)
         del progress.snapshots[: -(1 if self.average else self.config.average_checkpoints)]
         self._report_validation(result, best=is_best and self._beats_start(score))
@@ -382,12 +384,12 @@ class Trainer:
 
     def _judged(self) -> Bundle:
         """Return the bundle that is validated and kept: the moving average, if configured."""
-        judged = self.bundle
+        judged_model = self.bundle
         if self.average is not None:
-            judged = dataclasses.replace(judged, model=self.average.model)
+            judged_model = dataclasses.replace(judged_model, model=self.average.model)
         if self.divided:
-            judged = gathered(judged, self.world, self.device)
-        return judged
+            judged_model = gathered(judged_model, self.world, self.device)
+        return judged_model
 
     def save(self) -> None:
         """Write the checkpoint; process 0 does it for all."""
@@ -396,12 +398,13 @@ class Trainer:
         save_checkpoint(path, model, self.optimizer, self.progress, average, self.world)
 
 
-def _check_same_parts(begun: dict[str, str], here: dict[str, str]) -> None:
-    for path in sorted(begun.keys() | here.keys()):
-        if begun.get(path) != here.get(path):
+def _check_same_parts(saved_classes: dict[str, str], current_classes: dict[str, str]) -> None:
+    for path in sorted(saved_classes.keys() | current_classes.keys()):
+        if saved_classes.get(path) != current_classes.get(path):
             usual = "Headway's own"
             raise RunError(
-                f"The run began with {path or 'the model'} of class {begun.get(path, usual)}, but "
-                f"here it is {here.get(path, usual)}.",
+                f"The run began with {path or 'the model'} of class "
+                f"{saved_classes.get(path, usual)}, but "
+                f"here it is {current_classes.get(path, usual)}.",
                 "Resume it in Python with the same change= that it began with.",
             )

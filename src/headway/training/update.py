@@ -95,21 +95,21 @@ class TrainingStep:
     ) -> Float[Tensor, ""] | float:
         """Go forward and backward through this process's parts; return the sum of their losses."""
         self.model.train()
-        share = self._share(batches, parts)
+        own_parts = self._own_parts(batches, parts)
         # DistributedDataParallel and FSDP2 take the mean of these sums over the processes.
         scale = self.world.size / _target_tokens(batches)
         loss_sum: Tensor | float = 0.0
-        for count, (part, batch) in enumerate(share, start=1):
+        for count, (part, batch) in enumerate(own_parts, start=1):
             with (
                 self.random_numbers.of(self.seed, number, part),
-                self.world.exchanging(self.objective, last=count == len(share)),
+                self.world.exchanging(self.objective, last=count == len(own_parts)),
             ):
                 if self.recorded is None:
                     loss_sum += self._forward_backward(batch.to(self.device), scale)
                 else:
                     loss_sum += self.recorded(batch, scale, parts)
         if self.divided:
-            self._keep_pace(len(share), math.ceil(len(batches) * parts / self.world.size))
+            self._keep_pace(len(own_parts), math.ceil(len(batches) * parts / self.world.size))
         return loss_sum
 
     def _forward_backward(self, batch: Batch, scale: Tensor | float) -> Float[Tensor, ""]:
@@ -182,7 +182,7 @@ class TrainingStep:
         """Return True if compiling the layers would allow recording."""
         return self.recorded is None and not self.reads_before_step
 
-    def _share(self, batches: Sequence[Batch], parts: int) -> list[tuple[int, Batch]]:
+    def _own_parts(self, batches: Sequence[Batch], parts: int) -> list[tuple[int, Batch]]:
         """Return the parts that this process computes, each with its number among all parts."""
         numbered = enumerate((batch, index) for batch in batches for index in range(parts))
         return [
@@ -191,9 +191,9 @@ class TrainingStep:
             if number % self.world.size == self.world.rank
         ]
 
-    def _keep_pace(self, done: int, most: int) -> None:
+    def _keep_pace(self, num_done: int, num_passes: int) -> None:
         """Make passes that add nothing while other processes need this one's shares of weights."""
-        for _ in range(most - done):
+        for _ in range(num_passes - num_done):
             self._forward_backward(_smallest_batch().to(self.device), 0.0)
 
     def _rehearse(self) -> None:

@@ -66,10 +66,10 @@ def test_long_files_are_looked_at_where_lengths_part(
     missing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(line_count_mismatch, "_BLOCK", 400)
-    looked_at = []
+    lengths = []
 
     def counted(sources: list[str], targets: list[str]):
-        looked_at.append(len(sources))
+        lengths.append(len(sources))
         return unequal_misaligned(sources, targets)
 
     unequal_misaligned = line_count_mismatch.misaligned
@@ -77,7 +77,7 @@ def test_long_files_are_looked_at_where_lengths_part(
     assert about(said(TARGETS[:missing] + TARGETS[missing + 1 :]), missing) == (
         " From about line # on, those of b.en seem to stand 1 line too early."
     )
-    (lines,) = looked_at
+    (lines,) = lengths
     assert lines <= 800
 
 

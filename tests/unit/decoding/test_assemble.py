@@ -225,7 +225,7 @@ def test_samples_of_one_part_say_nothing_of_those_of_another(make: Make) -> None
     requests = translator.requests.make([parts], options)
     first, second, *_ = search_all(translator.engine, options, requests)
 
-    joined = TranslationBuilder(translator.bundle, options)._drawn([first, second])
+    joined = TranslationBuilder(translator.bundle, options)._joined_samples([first, second])
 
     scores = np.array([[h.score for h in chosen] for chosen in joined])
     # Sorted with sorted it would be nearly 1; of 60 independent pairs it has a deviation of 0.13.
@@ -241,8 +241,8 @@ def test_which_samples_go_together_hangs_on_what_was_drawn(make: Make, count: in
         options = SearchOptions(n_best=count, sampling=Sampling(seed=seed))
         requests = translator.requests.make([parts], options)
         first, second, *_ = search_all(translator.engine, options, requests)
-        joined = TranslationBuilder(translator.bundle, options)._drawn([first, second])
-        again = TranslationBuilder(translator.bundle, options)._drawn([first, second])
+        joined = TranslationBuilder(translator.bundle, options)._joined_samples([first, second])
+        again = TranslationBuilder(translator.bundle, options)._joined_samples([first, second])
         assert joined == again
         ranks = [
             ([*map(id, first)].index(id(a)), [*map(id, second)].index(id(b))) for a, b in joined

@@ -127,18 +127,18 @@ def test_a_long_text_is_cut_without_copies_of_all_that_went_before(tokenizer: To
 def test_the_words_of_a_long_text_are_counted_once(
     tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looked_at: list[int] = []
+    lengths: list[int] = []
     normalize = Tokenizer.normalize
 
     def counted(self: Tokenizer, text: str) -> str:
-        looked_at.append(len(text))
+        lengths.append(len(text))
         return normalize(self, text)
 
     monkeypatch.setattr(Tokenizer, "normalize", counted)
     text = "The cat sat. " * 30
     numbers = word_numbers(text, cut(tokenizer, text), tokenizer)
 
-    assert sum(looked_at) < 2 * len(text)
+    assert sum(lengths) < 2 * len(text)
     assert [own[0] for own in numbers] == list(range(0, 90, 3))
 
 

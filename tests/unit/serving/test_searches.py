@@ -177,10 +177,10 @@ def test_an_edit_that_fails_on_the_way_is_an_event(client: TestClient) -> None:
 
 def test_a_search_ends_when_nobody_listens(served: Served) -> None:
     body = SearchBody(source=SOURCE, beam=1)
-    wish = searches.wish_of(Explorer([served]), body)
+    task = searches.search_task(Explorer([served]), body)
 
     async def hear_one() -> None:
-        stream = cast(AsyncGenerator[bytes, None], searches._events(wish))
+        stream = cast(AsyncGenerator[bytes, None], searches._events(task))
         async with served.turn:  # so that the search cannot have begun
             waiting = asyncio.ensure_future(anext(stream))
             await asyncio.sleep(0.01)

@@ -9,7 +9,7 @@ from headway.inspection.translator import Translator
 from headway.serving.app import create_app
 from headway.serving.failures import RefusedError
 from headway.serving.models import Served
-from headway.serving.traces import Kept, TraceStore, trace_id
+from headway.serving.traces import StoredTrace, TraceStore, trace_id
 
 OWN = "http://127.0.0.1:8080"
 
@@ -40,9 +40,9 @@ def test_what_was_used_last_stays(translator: Translator) -> None:
     trace = translator.trace("나는 너를 본다 .", "I see")
     store: TraceStore[str] = TraceStore(int(2.5 * trace.nbytes))
     for name in ("a", "b"):
-        store.put(Kept(name, "model", trace))
+        store.put(StoredTrace(name, "model", trace))
     store.get("a")
-    store.put(Kept("c", "model", trace))
+    store.put(StoredTrace("c", "model", trace))
     assert [name for name in "abc" if store.find(name)] == ["a", "c"]
     with pytest.raises(RefusedError, match="no trace 'b'"):
         store.get("b")

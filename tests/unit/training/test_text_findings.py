@@ -10,7 +10,7 @@ from headway.data.corpus import Pair
 from headway.data.encoded import EncodedPair
 from headway.data.tokenizer import UNK_ID
 from headway.data.trained_direction import TrainedDirection
-from headway.training.text_check import Looked
+from headway.training.text_check import TextToCheck
 from headway.training.text_findings import (
     _unknown_pieces,
     suspicious_findings,
@@ -36,9 +36,12 @@ def test_stretches_of_each_text_that_are_moved_are_named() -> None:
         return wrong
 
     right = pairs(1)
-    assert list(suspicious_findings([Looked("training", "", right), Looked("test", "", [])])) == []
+    assert (
+        list(suspicious_findings([TextToCheck("training", "", right), TextToCheck("test", "", [])]))
+        == []
+    )
     once, often = moved(right, 100), moved(pairs(2), 0, 90, 180, 270, 350)
-    looked = [Looked("training, corpus 2", "", once), Looked("test", "", often)]
+    looked = [TextToCheck("training, corpus 2", "", once), TextToCheck("test", "", often)]
     first, second = suspicious_findings(looked)
     assert first.problem == "misaligned text, training, corpus 2"
     assert first.message.startswith(
@@ -54,10 +57,10 @@ def test_short_validation_text_of_other_sources_is_named_by_training_text() -> N
     train, right = translations(600), translations(40, seed=5)
     targets = [pair.target for pair in right[7:] + right[:7]]
     wrong = [Pair(pair.source, target) for pair, target in zip(right, targets, strict=True)]
-    looked = [Looked("training", "", train), Looked("test", "", right)]
+    looked = [TextToCheck("training", "", train), TextToCheck("test", "", right)]
 
     assert list(suspicious_findings(looked)) == []
-    (problem,) = suspicious_findings([*looked, Looked("validation", "", wrong)])
+    (problem,) = suspicious_findings([*looked, TextToCheck("validation", "", wrong)])
     assert problem.problem == "misaligned text, validation"
     assert problem.message.startswith(
         "Validation text: targets seem to be of other sources: 40 (about lines 1 to 40)"
@@ -68,14 +71,14 @@ def test_sides_that_are_exchanged_are_named() -> None:
     right = [Pair("하나 둘", "one two")] * 9
     wrong = [Pair(pair.target, pair.source) for pair in right]
     texts = [
-        Looked("training, corpus 1", "<2en>", right),
-        Looked("training, corpus 2", "<2ko>", wrong),
-        Looked("training, corpus 3", "<2ko>", [*right[:3], *wrong]),
-        Looked("validation", "<2ko>", wrong),
+        TextToCheck("training, corpus 1", "<2en>", right),
+        TextToCheck("training, corpus 2", "<2ko>", wrong),
+        TextToCheck("training, corpus 3", "<2ko>", [*right[:3], *wrong]),
+        TextToCheck("validation", "<2ko>", wrong),
     ]
     assert list(suspicious_findings(texts)) == []
 
-    exchanged = Looked("validation", "<2ko>", right)
+    exchanged = TextToCheck("validation", "<2ko>", right)
     (found,) = suspicious_findings([*texts[:3], exchanged])
 
     assert found.problem == "other script, validation"
@@ -85,8 +88,8 @@ def test_sides_that_are_exchanged_are_named() -> None:
     )
 
 
-def _looked(name: str, pairs: list[Pair], tag: str = "") -> Looked:
-    return Looked(name, tag, pairs)
+def _looked(name: str, pairs: list[Pair], tag: str = "") -> TextToCheck:
+    return TextToCheck(name, tag, pairs)
 
 
 @pytest.mark.parametrize(

@@ -148,13 +148,15 @@ def _named_drops() -> dict[str, tuple[str, ...]]:
     return names
 
 
-def _ids(names: Iterable[str], known: dict[str, tuple[str, ...]], what: str) -> frozenset[str]:
+def _ids(
+    names: Iterable[str], ids_by_name: dict[str, tuple[str, ...]], what: str
+) -> frozenset[str]:
     require_type(
         f"The list for a {what}", names, (list, tuple, set, frozenset), "Give names in a list."
     )
     ids: set[str] = set()
     for name in names:
-        if not isinstance(name, str) or name not in known:
-            raise ConfigError(f"There is no {what} '{name}'.", suggest(str(name), known))
-        ids.update(known[name])
+        if not isinstance(name, str) or name not in ids_by_name:
+            raise ConfigError(f"There is no {what} '{name}'.", suggest(str(name), ids_by_name))
+        ids.update(ids_by_name[name])
     return frozenset(ids)

@@ -77,9 +77,9 @@ class MendedText:
     def drop(self, ids: dict[int, str]) -> None:
         """Drop rows, each for the finding of this id."""
         self.changes += [Change(self.lines[row], id, self.pairs[row]) for row, id in ids.items()]
-        kept = [row for row in range(len(self.pairs)) if row not in ids]
-        self.pairs = [self.pairs[row] for row in kept]
-        self.lines = [self.lines[row] for row in kept]
+        kept_rows = [row for row in range(len(self.pairs)) if row not in ids]
+        self.pairs = [self.pairs[row] for row in kept_rows]
+        self.lines = [self.lines[row] for row in kept_rows]
 
 
 def mend(

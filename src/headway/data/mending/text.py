@@ -210,26 +210,26 @@ def clean_text(
     log = named_log(report, outputs)
     check_places((source, target), [*outputs, log])
     writer, changes = PairWriter(outputs), OutputFile(log, "--report")
-    done = CleanedText([str(path) for path in outputs], str(log))
+    result = CleanedText([str(path) for path in outputs], str(log))
     wanted = chosen_languages(languages, outputs, *held_out)
     reading = read_input(source, target, columns, fields, wanted)
-    known = _read_held_out(held_out, columns, fields, wanted, choices)
-    done.remarks = reading.remarks
+    held_out_pairs = _read_held_out(held_out, columns, fields, wanted, choices)
+    result.remarks = reading.remarks
     if marked := with_byte_order_mark(filter(None, (source, target))):
-        done.trimmed["byte-order-marks"] = len(marked)
+        result.trimmed["byte-order-marks"] = len(marked)
     unequal = unequal_files(source, target) if choices.fixes("misaligned") else None
     with opened(*writer.files, changes):
         if remark := replaced([*writer.files, changes]):
-            done.remarks.append(remark)
+            result.remarks.append(remark)
         pairs = unequal.pairs() if unequal else reading.pairs
-        for count, text in _mended(pairs, choices, known):
+        for count, text in _mended(pairs, choices, held_out_pairs):
             if unequal:
                 unequal.check(text)
-            if not done.pairs:  # the first block; empty input has none
+            if not result.pairs:  # the first block; empty input has none
                 changes.write(HEAD)
                 named = chosen_languages(wanted, [source, target] if target else [])
-                done.remarks += _other_languages(named, text.pairs)
-            done.include(count, text)
+                result.remarks += _other_languages(named, text.pairs)
+            result.include(count, text)
             for line, pair in zip(text.lines, text.pairs, strict=True):
                 writer.write(line, pair)
             rows = sorted(
@@ -237,26 +237,26 @@ def clean_text(
             )
             for row in rows:
                 changes.write(str(row))
-            tell(done.pairs)
-        for row in done.trimmed_rows():
+            tell(result.pairs)
+        for row in result.trimmed_rows():
             changes.write(row)
-        if not done.kept:
+        if not result.kept:
             changes.discard()
-            raise _nothing_left(done)
-    if done.left.get("unrelated", 0) > _MOST * done.kept:
-        done.remarks.append("Most targets match no source: make sure that the files go together.")
-    done.options = {id: remedy(id, choices) for id in done.left if can_be_dropped(id)}
-    return done
+            raise _nothing_left(result)
+    if result.left.get("unrelated", 0) > _MOST * result.kept:
+        result.remarks.append("Most targets match no source: make sure that the files go together.")
+    result.options = {id: remedy(id, choices) for id in result.left if can_be_dropped(id)}
+    return result
 
 
 def _other_languages(languages: Sides, pairs: Sequence[Pair]) -> list[str]:
     """Return a remark if sides are in another script than the languages that names show."""
     if not (problems := other_languages(languages, pairs[:_COMPARED])):
         return []
-    said = "; ".join(finding.problem for finding in problems)
+    described = "; ".join(finding.problem for finding in problems)
     return [
-        f"{said[0].upper()}{said[1:]}. Exchange the names of the two files, or end them in the "
-        "right languages: headway train reads the languages from them."
+        f"{described[0].upper()}{described[1:]}. Exchange the names of the two files, or end them "
+        "in the right languages: headway train reads the languages from them."
     ]
 
 

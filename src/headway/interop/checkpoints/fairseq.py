@@ -52,7 +52,7 @@ _SUBLAYERS = {
     ],
 }
 # Copies in the encoder's layers of version 0.12, for PyTorch's fast path: zeros, or as old as the
-# last load of the checkpoint. fairseq makes them anew when it loads.
+# last load of the checkpoint. fairseq computes them again when it loads.
 _COPIES = [
     f"{name}_{kind}"
     for name in ("in_proj", "out_proj", "fc1", "fc2")
@@ -99,13 +99,13 @@ def _tables(
     sizes = [int(vocabulary.rows.max()) + 1 for vocabulary in sides.vocabularies]
     source = weights.take("encoder.embed_tokens.weight", sizes[0], width)
     target = weights.take("decoder.embed_tokens.weight", sizes[1], width)
-    one, tied = is_tied(settings)
+    is_shared, tied = is_tied(settings)
     old = "decoder.embed_out"
     name = old if old in weights else "decoder.output_projection.weight"
-    given = name in weights or not tied
-    output = weights.take(name, sizes[1], width) if given else target
+    is_present = name in weights or not tied
+    output = weights.take(name, sizes[1], width) if is_present else target
     ours, shared = tables(source, target, output, sides)
-    if one and shared != "all":
+    if is_shared and shared != "all":
         raise settings.refused("share_all_embeddings", "False, because the tables differ")
     if tied and shared == "none":
         raise settings.refused(

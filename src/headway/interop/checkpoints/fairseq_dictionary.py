@@ -35,8 +35,8 @@ class Dictionary:
     @property
     def vocabulary(self) -> Vocabulary:
         """Return the tokens in Headway's order; a translation begins with the row of `</s>`."""
-        others = [_START, *range(len(_SPECIAL), len(self.texts))]
-        return Vocabulary.in_order([_PAD, _UNK, _END, _END], others, self.texts)
+        other_ids = [_START, *range(len(_SPECIAL), len(self.texts))]
+        return Vocabulary.in_order([_PAD, _UNK, _END, _END], other_ids, self.texts)
 
 
 def sides_of(task: Values, folder: Path) -> tuple[Sides, tuple[str, str], list[str]]:
@@ -94,12 +94,12 @@ def read_dictionary(path: Path) -> Dictionary:
 
 def _entry(line: str, path: Path, number: int) -> tuple[str, bool]:
     """Return the token of a line, and True if it takes the place of an earlier one."""
-    rest = line.rstrip()
-    again = rest.endswith(f" {_OVERWRITE}")
-    word, space, count = rest.removesuffix(f" {_OVERWRITE}").rpartition(" ")
+    remaining = line.rstrip()
+    again = remaining.endswith(f" {_OVERWRITE}")
+    word, space, count = remaining.removesuffix(f" {_OVERWRITE}").rpartition(" ")
     if not space or not re.fullmatch(r"-?\d+", count):
         raise BundleError(
-            f"Line {number} of {path} is {shown(rest)}, but must be a token and its number.",
+            f"Line {number} of {path} is {shown(remaining)}, but must be a token and its number.",
             SAME_MODEL,
         )
     return word, again
@@ -115,14 +115,14 @@ def _models(folder: Path, languages: tuple[str, str]) -> Mapping[str, Path]:
         name: [file for file in files if name in re.split(r"[._-]", file.name)]
         for name in languages
     }
-    for name, found in named.items():
-        if len(found) != 1:
+    for name, matches in named.items():
+        if len(matches) != 1:
             raise BundleError(
                 f"{folder} has the SentencePiece models {', '.join(f.name for f in files)}, of "
-                f"which {len(found)} have '{name}' in their name.",
+                f"which {len(matches)} have '{name}' in their name.",
                 f"Keep one model, or name them such as spm.{name}.model.",
             )
-    return {name: found[0] for name, found in named.items()}
+    return {name: matches[0] for name, matches in named.items()}
 
 
 def _merges(folder: Path, models: Mapping[str, Path]) -> WordMerges | None:
@@ -131,9 +131,10 @@ def _merges(folder: Path, models: Mapping[str, Path]) -> WordMerges | None:
         files = [folder / name for name in _CODES if (folder / name).exists()]
     if not files:
         return None
-    if others := [*files[1:], *models.values()]:
+    if other_files := [*files[1:], *models.values()]:
         raise BundleError(
-            f"{folder} has {files[0].name} and {others[0].name}, and both cut text into tokens.",
+            f"{folder} has {files[0].name} and {other_files[0].name}, and both cut text into "
+            "tokens.",
             "Keep the one that made the tokens of the dictionaries.",
         )
     try:
@@ -163,7 +164,7 @@ def _note(dictionaries: list[Dictionary], merges: WordMerges | None) -> str:
             "Words are between spaces, and are cut and joined by the merges: give text that is "
             "tokenized as in the training, and detokenize translations."
         )
-    is_cut = any(text.endswith(JOINED) for each in dictionaries for text in each.texts)
+    is_cut = any(text.endswith(JOINED) for dictionary in dictionaries for text in dictionary.texts)
     return (
         "There is no SentencePiece model, so each string between spaces is a token: give text that "
         f"is tokenized {'and cut into subwords ' if is_cut else ''}as in the training"

@@ -20,14 +20,14 @@ def checkpoint_in(path: Path, names: Sequence[str], program: str) -> Path:
         )
     ending = Path(names[0]).suffix
     with permitted(path, BundleError):
-        others = sorted(path.glob(f"*{ending}"))
+        candidates = sorted(path.glob(f"*{ending}"))
     for name in names:
         if (path / name).is_file():
             return path / name
-    if len(others) != 1:
-        counted = f"{len(others)} files" if others else "no file"
+    if len(candidates) != 1:
+        counted = f"{len(candidates)} files" if candidates else "no file"
         raise BundleError(
             f"{path} has {counted} that end in {ending}, and no {names[0]}.",
             f"Give a checkpoint of {program}, or a folder with one.",
         )
-    return others[0]
+    return candidates[0]

@@ -192,8 +192,8 @@ def _side(side: Values, special: Values, path: Path, folder: Path) -> tuple[Voca
                 SAME_MODEL,
             )
     unk, pad, bos, eos = ids
-    others = [i for i in range(len(listed)) if i not in ids]
-    vocabulary = Vocabulary.in_order([pad, unk, bos, eos], others, listed)
+    other_ids = [i for i in range(len(listed)) if i not in ids]
+    vocabulary = Vocabulary.in_order([pad, unk, bos, eos], other_ids, listed)
     try:
         return vocabulary, _tokenizer(side, subwords, vocabulary.pieces, folder)
     except TokenizerError as error:

@@ -114,13 +114,13 @@ def tables(
     """
     first, second = sides.vocabularies
     one_output = torch.equal(target, output)
-    one = one_output and sides.one and torch.equal(source, target)
+    is_shared = one_output and sides.one and torch.equal(source, target)
     ours = {"source_embedding.tokens.weight": first.table(source)}
-    if not one:
+    if not is_shared:
         ours["target_embedding.tokens.weight"] = second.table(target)
     if not one_output:
         ours["output_projection.weight"] = second.table(output)
-    return ours, "all" if one else "target" if one_output else "none"
+    return ours, "all" if is_shared else "target" if one_output else "none"
 
 
 def linear(ours: str, weights: Weights, theirs: str, rows: int, columns: int) -> dict[str, Tensor]:

@@ -71,7 +71,7 @@ def _datasets(record: dict[str, Any]) -> list[str]:
     """Return the names of the hub's data sets among the training texts."""
     data = _data(record)
     corpora = data.get("corpora") or [data]
-    return list(dict.fromkeys(filter(None, (_dataset(each.get("source")) for each in corpora))))
+    return list(dict.fromkeys(filter(None, (_dataset(corpus.get("source")) for corpus in corpora))))
 
 
 def _dataset(source: object) -> str:

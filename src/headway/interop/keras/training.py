@@ -99,9 +99,9 @@ class RecipeSchedule(keras.optimizers.schedules.LearningRateSchedule):
         step = ops.cast(step, "float32") + 1
         if not self.decay_steps:
             return self._undecayed(step)
-        left = ops.maximum(self.max_steps + 1 - step, 0) / (self.decay_steps + 1)
+        share_left = ops.maximum(self.max_steps + 1 - step, 0) / (self.decay_steps + 1)
         decay_start = self.max_steps - self.decay_steps
-        return self._undecayed(ops.minimum(step, decay_start)) * ops.minimum(left, 1.0)
+        return self._undecayed(ops.minimum(step, decay_start)) * ops.minimum(share_left, 1.0)
 
     def _undecayed(self, step: Any) -> Any:
         rise = step / self.warmup_steps
@@ -114,9 +114,9 @@ class RecipeSchedule(keras.optimizers.schedules.LearningRateSchedule):
             return ops.ones_like(step)
         if self.name == "inverse_sqrt":
             return ops.sqrt(self.warmup_steps / step)
-        done = (step - self.warmup_steps) / (self.max_steps + 1 - self.warmup_steps)
-        done = ops.minimum(done, 1.0)
-        return 1 - done if self.name == "linear" else 0.5 * (1 + ops.cos(math.pi * done))
+        progress = (step - self.warmup_steps) / (self.max_steps + 1 - self.warmup_steps)
+        progress = ops.minimum(progress, 1.0)
+        return 1 - progress if self.name == "linear" else 0.5 * (1 + ops.cos(math.pi * progress))
 
     def get_config(self) -> dict[str, Any]:
         """Return what `from_config` needs."""

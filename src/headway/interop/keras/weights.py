@@ -120,10 +120,10 @@ def _equal(ours: dict[str, Tensor], theirs: dict[str, Tensor]) -> bool:
 def _check_complete(model: keras.Model, places: list[_Place]) -> None:
     """Refuse a model with weights that the configuration does not have."""
     placed = {id(place.variable) for place in places}
-    left = [variable.path for variable in model.weights if id(variable) not in placed]
-    if left:
+    unplaced = [variable.path for variable in model.weights if id(variable) not in placed]
+    if unplaced:
         raise BundleError(
-            f"The Keras model has weights that the configuration does not know: {left[0]}.",
+            f"The Keras model has weights that the configuration does not know: {unplaced[0]}.",
             "Name a bundle of the same configuration.",
         )
 

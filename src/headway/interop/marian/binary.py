@@ -216,9 +216,9 @@ def whole_numbers(matrix: NDArray[Any], *, by_rows: bool) -> StoredArray:
     """
     largest = max(float(np.abs(matrix).max()), _LEAST)  # a matrix of zeros has a factor, too
     before = _rounded(matrix, np.float32(127 / largest))
-    others = (_rounded(matrix, np.float32(127 / (largest * share))) for share in _SHARES)
+    candidates = (_rounded(matrix, np.float32(127 / (largest * share))) for share in _SHARES)
     was_rounded = before[0] <= _EXACT * float(np.square(matrix).sum(dtype=np.float64))
-    _, factor, whole = before if was_rounded else min(others, key=lambda rounded: rounded[0])
+    _, factor, whole = before if was_rounded else min(candidates, key=lambda rounded: rounded[0])
     stored = whole if by_rows else whole.T
     return INTGEMM8, matrix.shape, np.ascontiguousarray(stored).tobytes() + factor.tobytes()
 

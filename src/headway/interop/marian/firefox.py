@@ -106,7 +106,7 @@ def export(
         written = read_student(MarianFolder(fresh, "student")).bundle
         _compare(bundle, written)
         theirs = _translate(written, requests)
-    changed = sum(mine != other for mine, other in zip(ours, theirs, strict=True))
+    changed = sum(mine != peer for mine, peer in zip(ours, theirs, strict=True))
     return FirefoxExport(expanded(folder).resolve(), len(requests), changed)
 
 
@@ -149,8 +149,8 @@ def student_files(bundle: Bundle, scales: dict[str, float]) -> dict[str, bytes]:
     }
     if bundle.shortlist is not None:
         files[shortlist] = shortlist_file(bundle.shortlist)
-    there = shortlist if shortlist in files else None
-    return files | engine_files(bundle, weights, vocabularies, there)
+    shortlist_if_present = shortlist if shortlist in files else None
+    return files | engine_files(bundle, weights, vocabularies, shortlist_if_present)
 
 
 def _arrays(bundle: Bundle, scales: dict[str, float]) -> dict[str, StoredArray]:
@@ -259,14 +259,14 @@ def shortlist_file(shortlist: Shortlist) -> bytes:
     lists = np.split(shortlist.found, shortlist.starts[1:-1])
     lists[END_ID] = np.union1d(lists[END_ID], shortlist.always)
     rows = [lists[END_ID], lists[UNK_ID], *lists[len(SPECIAL_PIECES) :]]
-    kept = [row[np.isin(row, (0, START_ID), invert=True)] for row in rows]
+    rows_without_special = [row[np.isin(row, (0, START_ID), invert=True)] for row in rows]
     order = np.zeros(shortlist.target_size, np.int64)
     order[UNK_ID], order[len(SPECIAL_PIECES) :] = 1, np.arange(2, shortlist.target_size - 2)
-    found = order[np.concatenate(kept)].astype("<u4")
-    starts = np.cumsum([0, *map(len, kept)]).astype("<u8")
-    best = max(map(len, kept))
-    counts = struct.pack("<4Q", 2, best, len(starts), len(found))  # the first 2: </s>, <unk>
-    content = counts + starts.tobytes() + found.tobytes()
+    pieces = order[np.concatenate(rows_without_special)].astype("<u4")
+    starts = np.cumsum([0, *map(len, rows_without_special)]).astype("<u8")
+    best = max(map(len, rows_without_special))
+    counts = struct.pack("<4Q", 2, best, len(starts), len(pieces))  # the first 2: </s>, <unk>
+    content = counts + starts.tobytes() + pieces.tobytes()
     return struct.pack("<2Q", MAGIC, checksum(content)) + content
 
 
@@ -295,8 +295,8 @@ def _requests(bundle: Bundle, texts: Sequence[str]) -> list[Request]:
 def _translate(bundle: Bundle, requests: Sequence[Request]) -> list[tuple[int, ...]]:
     """Return the pieces of greedy translations."""
     engine = build_engine(bundle.model, "packed", "float32")
-    found = search_all(engine, SearchOptions(1, 0.0), requests)
-    return [hypotheses[0].ids for hypotheses in found]
+    results = search_all(engine, SearchOptions(1, 0.0), requests)
+    return [hypotheses[0].ids for hypotheses in results]
 
 
 def activation_scales(

@@ -171,17 +171,17 @@ def _tensors(
             f"'{OUTPUT_BIAS}' is {shape}, but must be of shape {(1, counts[1])}.", _SAME_MODEL
         )
     one_output = torch.equal(target, output)
-    one = one_output and not sides.separate and torch.equal(source, target)
+    is_shared = one_output and not sides.separate and torch.equal(source, target)
     first, second = sides.vocabularies
     ours = {
         "source_embedding.tokens.weight": first.table(source),
         "output_projection.bias": second.bias(bias[0]),
     }
-    if not one:
+    if not is_shared:
         ours["target_embedding.tokens.weight"] = second.table(target)
     if not one_output:
         ours["output_projection.weight"] = second.table(output)
-    return ours, "all" if one else "target" if one_output else "none"
+    return ours, "all" if is_shared else "target" if one_output else "none"
 
 
 def _first(tensors: Mapping[str, Tensor], *names: str) -> Tensor:

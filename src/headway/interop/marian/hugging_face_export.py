@@ -107,10 +107,10 @@ def check_expressible(bundle: Bundle) -> None:
     }
     for name, (value, values) in allowed.items():
         if value not in values:
-            other = "firefox" if value == "ssru" else "ctranslate2"
+            alternative = "firefox" if value == "ssru" else "ctranslate2"
             raise ConfigError(
                 f"{name} is {value!r}, but MarianMT has {' or '.join(map(repr, values))}.",
-                f"Export a model with this setting, or use --to {other}.",
+                f"Export a model with this setting, or use --to {alternative}.",
             )
     if config.d_model % 2:
         raise ConfigError(

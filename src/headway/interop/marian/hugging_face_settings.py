@@ -115,13 +115,13 @@ def decoding_of(
     id of the unknown token, which Headway never puts out.
     """
     values = config.values | generation.values
-    both = Settings(values, generation.path if generation.values else config.path)
+    settings = Settings(values, generation.path if generation.values else config.path)
     longest = config.get("max_position_embeddings", int, 1024)
     if type(limit := of_tokenizer.values.get("model_max_length")) is int:
         longest = min(longest, limit)
-    penalty = both.get("length_penalty", float, 1.0)
+    penalty = settings.get("length_penalty", float, 1.0)
     chosen = {
-        "beam_size": both.get("num_beams", int, 1),
+        "beam_size": settings.get("num_beams", int, 1),
         "length_penalty": float(penalty),
         # The end symbol has a position too.
         "max_source_pieces": max(1, min(longest, _MOST_PIECES) - 1),
@@ -138,4 +138,4 @@ def decoding_of(
     try:
         return DecodingConfig.parse(chosen, "decoding"), notes
     except ConfigError as error:
-        raise BundleError(f"{both.path}: {error.message}", error.remedy) from None
+        raise BundleError(f"{settings.path}: {error.message}", error.remedy) from None

@@ -26,12 +26,12 @@ def read_shortlist(path: Path, source: Renumbered, target: Renumbered) -> Shortl
     With one vocabulary for both sides, Marian allows each piece of the source in the translation.
     Raises BundleError for another kind of file, and for one of other vocabularies.
     """
-    first, starts, found = _read(path, len(source.new_ids), len(target.new_ids))
+    first, starts, pieces = _read(path, len(source.new_ids), len(target.new_ids))
     if source.tokenizer == target.tokenizer:
-        found, starts = _with_own_piece(found, starts)
+        pieces, starts = _with_own_piece(pieces, starts)
     target_ids = target.new_ids
     lists = [
-        target_ids[found[starts[i] : starts[i + 1]]] if i >= 0 else target_ids[:0]
+        target_ids[pieces[starts[i] : starts[i + 1]]] if i >= 0 else target_ids[:0]
         for i in source.old_ids.tolist()
     ]
     return Shortlist(
@@ -65,14 +65,14 @@ def _read(
     if num_starts != source_size + 1:
         problem = f"It is for {num_starts - 1:,} source tokens; the .spm file has {source_size:,}."
     starts = data[_HEADER.size :][: 8 * num_starts].view("<u8").astype(np.int64)
-    found = data[_HEADER.size + 8 * num_starts :].view("<u4").astype(np.int64)
+    pieces = data[_HEADER.size + 8 * num_starts :].view("<u4").astype(np.int64)
     if not problem and (starts[0] or starts[-1] != num_found or (np.diff(starts) < 0).any()):
         problem = "Its source tokens do not follow one another."
-    if not problem and (first > target_size or (found >= target_size).any()):
+    if not problem and (first > target_size or (pieces >= target_size).any()):
         problem = f"It has tokens beyond the {target_size:,} of the target's .spm file."
     if problem:
         raise _refused(path, problem)
-    return first, starts, found
+    return first, starts, pieces
 
 
 def _refused(path: Path, problem: str) -> BundleError:
@@ -83,8 +83,8 @@ def _refused(path: Path, problem: str) -> BundleError:
 
 
 def _with_own_piece(
-    found: NDArray[np.int64], starts: NDArray[np.int64]
+    pieces: NDArray[np.int64], starts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Append each source piece to its own translations."""
     sources = np.arange(len(starts) - 1)
-    return np.insert(found, starts[1:], sources), starts + np.arange(len(starts))
+    return np.insert(pieces, starts[1:], sources), starts + np.arange(len(starts))

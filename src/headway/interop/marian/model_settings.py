@@ -79,8 +79,8 @@ def parse_settings(text: str) -> dict[str, str | list[str]]:
         entries = settings.get(name)
         if bare.startswith("- ") and (entries == "" or isinstance(entries, list)):
             settings[name] = [*entries, _value(bare[2:])]
-        elif found := _LINE.fullmatch(line.rstrip()):
-            name, value = found[1], _value(found[2])
+        elif match := _LINE.fullmatch(line.rstrip()):
+            name, value = match[1], _value(match[2])
             settings[name] = [] if value == "[]" else value
         else:
             raise BundleError(

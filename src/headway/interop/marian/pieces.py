@@ -70,12 +70,14 @@ def read_pieces(data: bytes, name: str) -> Renumbered:
                 "A model with this token cannot be imported.",
             )
     special = unknown[0], texts.index(_END)
-    others = [place for place in range(len(table)) if place not in special]
+    other_places = [place for place in range(len(table)) if place not in special]
     try:
-        tokenizer = renumbered(data, [texts[place] for place in others])
+        tokenizer = renumbered(data, [texts[place] for place in other_places])
     except TokenizerError as error:
         raise BundleError(f"{name}: {error.message}", error.remedy) from error
-    return Renumbered(tokenizer, np.array([-1, special[0], -1, special[1], *others], np.int64))
+    return Renumbered(
+        tokenizer, np.array([-1, special[0], -1, special[1], *other_places], np.int64)
+    )
 
 
 def written_pieces(tokenizer: Tokenizer) -> bytes:

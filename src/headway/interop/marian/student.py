@@ -93,15 +93,15 @@ def _files(folder: Path) -> tuple[Path, Path, Path, Path | None]:
     shortlists = [file for file in files if file.name.startswith("lex") and file.suffix == ".bin"]
     weights = [file for file in files if file.suffix == ".bin" and file not in shortlists]
     tokenizers = [file for file in files if file.suffix == ".spm"]
-    for kind, found, allowed in (
+    for kind, paths, allowed in (
         ("weights (.bin)", weights, (1,)),
         ("vocabularies (.spm)", tokenizers, (1, 2)),
         ("shortlists (lex….bin)", shortlists, (0, 1)),
     ):
-        if len(found) not in allowed:
-            names = ", ".join(file.name for file in found) or "none"
+        if len(paths) not in allowed:
+            names = ", ".join(file.name for file in paths) or "none"
             raise BundleError(
-                f"{folder} has {len(found)} {kind}: {names}.",
+                f"{folder} has {len(paths)} {kind}: {names}.",
                 f"A student has {' or '.join(map(str, allowed))} of them.",
             )
     if len(tokenizers) == 2:

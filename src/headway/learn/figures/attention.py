@@ -26,7 +26,7 @@ _ALT: Words = {
     "출력이 됩니다.",
 }
 _APART, _HIGH = 1.9, 0.48  # inches
-# A formula stands in the note, because mathematics has no font for Hangul.
+# A formula is in the note, because mathematics has no font for Hangul.
 _BOXES = {
     "x": Box({"en": "x, a row per token", "ko": "x: 토큰마다 한 행"}, 0, 0, "grey", 1.9, _HIGH),
     "q": Box({"en": "queries", "ko": "쿼리"}, -_APART, 0.9, "blue", 1.5, _HIGH, note="$Q = xW^Q$"),

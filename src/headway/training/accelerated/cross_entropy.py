@@ -188,9 +188,9 @@ def _losses_and_gradient_by_kernel(
 
 def _check_labels(labels: Tensor, pieces: int) -> None:
     """Refuse labels outside the vocabulary: the kernel would read and write beyond the logits."""
-    least, largest = labels.aminmax()
-    if least < 0 or largest >= pieces:
-        wrong = int(least if least < 0 else largest)
+    smallest, largest = labels.aminmax()
+    if smallest < 0 or largest >= pieces:
+        wrong = int(smallest if smallest < 0 else largest)
         raise ConfigError(
             f"A label is {wrong}, but there are logits for tokens 0 to {pieces - 1}.",
             "Encode the text with the tokenizer that the model was made for.",
