@@ -74,8 +74,8 @@ class StepClock:
             time_left = f"1,000 steps take about {_time(1000 * a_step)}"
         else:
             steps_left = most_steps - steps
-            time_left = f"About {_time(steps_left * a_step)} to go for "
-            f"{counted(steps_left, 'step')} at most"
+            at_most = counted(steps_left, "step")
+            time_left = f"About {_time(steps_left * a_step)} to go for {at_most} at most"
         excluded = (
             "validation takes" if not self.preparations() else "new shapes and validation take"
         )
