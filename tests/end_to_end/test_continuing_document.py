@@ -88,7 +88,7 @@ def test_what_the_page_says_of_numbers_is_so() -> None:
     measured = estimate._SKIPPED + estimate._MEASURED
     text = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert f"at most {FINE_TUNING['max_steps']:,} steps" in text
-    assert f"a rate of at most {FINE_TUNING['learning_rate']}" in text
+    assert f"its learning rate peaks at {FINE_TUNING['learning_rate']}" in text
     assert f"after {FINE_TUNING['warmup_steps']} steps of warm-up" in text
     assert f"After {measured} steps" in text
     korean = PAGE.parents[2] / "ko" / "howto" / PAGE.name

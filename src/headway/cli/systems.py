@@ -71,7 +71,7 @@ def read_hypotheses(files: Sequence[Path], text: str, count: int) -> list[System
         texts = list(read_sentences(file))
         if len(texts) != count:
             raise DataError(
-                f"{file} has {counted(len(texts), 'line')}, but there are {count:,} in {text}.",
+                f"{file} has {counted(len(texts), 'line')}, but must have {count:,} like {text}.",
                 "Give one translation for each of these lines, and an empty line for a missing "
                 "one.",
             )

@@ -1,6 +1,6 @@
 """Sizes and variants of the model (section 3, Table 3)."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -17,6 +17,8 @@ _LONGEST = 2**24
 
 class Architecture(Section):
     """Everything about the model except its vocabulary; the defaults are the paper's `base`."""
+
+    shorthands: ClassVar[tuple[str, ...]] = ("preset",)
 
     d_model: int = Field(default=512, ge=1, le=_WIDEST)
     """Width of the vectors between sub-layers."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Self, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Self, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
@@ -26,6 +26,9 @@ class Section(BaseModel):
         allow_inf_nan=False,
         use_attribute_docstrings=True,
     )
+
+    shorthands: ClassVar[tuple[str, ...]] = ()
+    """Keys that are replaced by settings before the section is checked."""
 
     @model_validator(mode="before")
     @classmethod
@@ -61,7 +64,9 @@ def _explain(section: type[BaseModel], error: ValidationError, where: str) -> Co
         return ConfigError(f"{large} does not fit into 64 bits.", "Give a smaller number.")
     name = _named(path)
     if first["type"] == "extra_forbidden":
-        return unknown_key(name, str(path[-1]), _fields_at(section, first["loc"][:-1]))
+        key = str(path[-1])
+        known = _fields_at(section, first["loc"][:-1])
+        return unknown_key(name, key, known, _sections_with(section, key))
     begin = name[:1].upper() + name[1:]
     if first["type"] == "missing":
         return ConfigError(f"{begin} is missing.", "Set it in the configuration.")
@@ -104,12 +109,30 @@ def _of(keys: Sequence[str], words: str) -> str:
     return f"{name} in {words}" if words else name
 
 
-def unknown_key(name: str, key: str, known: list[str]) -> ConfigError:
-    """Return the error for an unknown key; name: the key with its section, in quotes."""
+def unknown_key(
+    name: str, key: str, known: list[str], elsewhere: Sequence[str] = ()
+) -> ConfigError:
+    """Return the error for an unknown key; name: the key with its section, in quotes.
+
+    elsewhere: settings with this key in other sections.
+    """
+    if elsewhere:
+        return ConfigError(f"There is no setting {name}.", suggest(elsewhere[0], elsewhere))
     remedy, path = suggest(key, known), name.split("'")[1]
     if path.endswith(f".{key}"):  # a suggestion is a whole name, which can be copied
         remedy = remedy.replace(" '", f" '{path.removesuffix(key)}")
     return ConfigError(f"There is no setting {name}.", remedy)
+
+
+def _sections_with(section: type[BaseModel], key: str) -> list[str]:
+    """Return the settings with this key in the sections of a section."""
+    return [
+        f"{name}.{key}"
+        for name, field in section.model_fields.items()
+        if isinstance(field.annotation, type)
+        and issubclass(field.annotation, Section)
+        and key in {*field.annotation.model_fields, *field.annotation.shorthands}
+    ]
 
 
 def _fields_at(section: type[BaseModel], path: Iterable[str | int]) -> list[str]:

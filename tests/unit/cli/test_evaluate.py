@@ -168,10 +168,10 @@ def test_another_number_of_lines_is_refused_with_the_numbers(
     status, _, err = run("evaluate", "--hypothesis", path, *files)
 
     assert status == 1
-    assert f"{path} has 3 lines, but there are 4 in {files[1]} and {files[3]}." in err
+    assert f"{path} has 3 lines, but must have 4 like {files[1]} and {files[3]}." in err
     status, _, err = run("evaluate", "--hypothesis", path, *files[2:])
     assert status == 1
-    assert f"{path} has 3 lines, but there are 4 in {files[3]}." in err
+    assert f"{path} has 3 lines, but must have 4 like {files[3]}." in err
 
 
 def test_files_of_translations_are_scored_without_their_source(

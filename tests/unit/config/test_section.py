@@ -52,6 +52,16 @@ def test_an_error_names_what_was_given_and_what_is_allowed(
             {"model": {"d_modell": 8}},
             "There is no setting 'model.d_modell'. Did you mean 'model.d_model'",
         ),
+        (
+            {"data": {"max_steps": 5}},
+            "There is no setting 'data.max_steps'. Did you mean 'training.max_steps'?",
+        ),
+        (
+            {"dropout": 0.1},
+            "There is no setting 'dropout'. Did you mean 'model.dropout'?",
+        ),
+        ({"preset": "tiny"}, "There is no setting 'preset'. Did you mean 'model.preset'?"),
+        ({"data": {"preset": "tiny"}}, "There is no setting 'data.preset'. Did you mean 'model.pr"),
         ({"modle": {}}, "There is no setting 'modle'. Did you mean 'model'?"),
         ({"training": {"zzz": 1}}, "There is no setting 'training.zzz'. Known: "),
         ({"data": {"max_pieces": 1.5}}, "'data.max_pieces' is 1.5 (float), but must be"),
@@ -86,6 +96,10 @@ def test_an_error_names_what_was_given_and_what_is_allowed(
     ],
     ids=[
         "key",
+        "key of another section",
+        "key outside of its section",
+        "preset outside of its section",
+        "preset in another section",
         "section",
         "no near name",
         "type",

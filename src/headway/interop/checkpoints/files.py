@@ -25,9 +25,9 @@ def checkpoint_in(path: Path, names: Sequence[str], program: str) -> Path:
         if (path / name).is_file():
             return path / name
     if len(candidates) != 1:
-        counted = f"{len(candidates)} files" if candidates else "no file"
+        counted = f"{len(candidates)} files that end" if candidates else "no file that ends"
         raise BundleError(
-            f"{path} has {counted} that end in {ending}, and no {names[0]}.",
+            f"{path} has {counted} in {ending}, and no {names[0]}.",
             f"Give a checkpoint of {program}, or a folder with one.",
         )
     return candidates[0]

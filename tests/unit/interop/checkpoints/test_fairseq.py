@@ -718,7 +718,7 @@ def test_a_missing_dictionary(files: Files, write: Callable, tmp_path: Path) -> 
 
 def test_which_checkpoint_is_read(files: Files, write: Callable, tmp_path: Path) -> None:
     content = files.pop("checkpoint_best.pt")
-    with pytest.raises(BundleError, match=r"no file that end in \.pt, and no checkpoint_best\.pt"):
+    with pytest.raises(BundleError, match=r"no file that ends in \.pt, and no checkpoint_best\.pt"):
         import_fairseq(write(files), tmp_path / "out")
     folder = write(files | {"checkpoint10.pt": content})
     import_fairseq(folder, tmp_path / "only")

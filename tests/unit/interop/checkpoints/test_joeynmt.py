@@ -463,7 +463,7 @@ def test_a_missing_file(name: str, files: Files, write: Callable, tmp_path: Path
 
 def test_which_checkpoint_is_read(files: Files, write: Callable, tmp_path: Path) -> None:
     content = files.pop("best.ckpt")
-    with pytest.raises(BundleError, match=r"no file that end"):
+    with pytest.raises(BundleError, match=r"no file that ends in"):
         import_joeynmt(write(files), tmp_path / "out")
     folder = write(files | {"10.ckpt": content})
     import_joeynmt(folder, tmp_path / "only")
