@@ -2,10 +2,12 @@
 
     python benchmarks/service_overhead.py MODEL SENTENCES [--rounds 5]
 
-The same sentences go four ways: as one list to `Translator.translate`, which is the speed that the
+The same sentences go five ways: as one list to `Translator.translate`, which is the speed that the
 others are compared with; in lists of 50 from a client that has 8 requests at work, as one that has
-a file would send them; one in each request, from 8 clients at once; and, as far as the time of an
-answer matters, one after the other. Both sides use the default precision and search, and all
+a file would send them, to `/v1/translate` and to `/translate`; one in each request, from 8 clients
+at once; and, as far as the time of an answer matters, one after the other. `/v1/translate` takes
+plain text, as the library does. `/translate` takes each text as a document, in which addresses,
+placeholders and capitals are kept. Both sides use the default precision and search, and all
 programs share the machine. Needs aiohttp and psutil.
 """
 
@@ -64,28 +66,47 @@ async def _compare(url: str, translator: headway.Translator, given: argparse.Nam
                 assert answer.status == 200, await answer.text()
                 return (await answer.json())["translatedText"]
 
+        async def ask_plain(texts: list[str]) -> list[str]:
+            body = {"texts": texts, "source": source, "target": target}
+            async with session.post(f"{url}/v1/translate", json=body) as answer:
+                assert answer.status == 200, await answer.text()
+                return [item["text"] for item in (await answer.json())["translations"]]
+
         texts = [translation.text for translation in translator.translate(sentences)]
-        same = sum(map(eq, await ask(sentences), texts))  # int8 may depend on the batch
-        print(f"{same:,} of {len(texts):,} texts are equal")
-        lists, singles, overheads = [], [], []
+        for name, asked in (("/v1/translate", ask_plain), ("/translate", ask)):
+            same = sum(map(eq, await asked(sentences), texts))
+            print(f"{name}: {same:,} of {len(texts):,} texts are equal")
+        plain_lists, lists, singles, plain_overheads, overheads = [], [], [], [], []
         for _ in range(given.rounds):
             begun = time.perf_counter()
             translator.translate(sentences)
             alone = time.perf_counter() - begun
+            in_plain_lists = await _together(ask_plain, sentences, TEXTS)
             in_lists = await _together(ask, sentences, TEXTS)
             in_singles = await _together(ask, sentences, 1)
+            plain_lists.append(alone / in_plain_lists)
             lists.append(alone / in_lists)
             singles.append(alone / in_singles)
-            print(f"all: {alone:.2f} s, lists {in_lists:.2f} s, single {in_singles:.2f} s")
+            print(
+                f"all: {alone:.2f} s, plain lists {in_plain_lists:.2f} s, "
+                f"lists {in_lists:.2f} s, single {in_singles:.2f} s"
+            )
             seconds = []
             for sentence in sentences[:SINGLE]:
                 begun = time.perf_counter()
                 translator.translate(sentence)
                 seconds.append(time.perf_counter() - begun)
-            overheads.append(1e3 * (median(await _one_by_one(ask, sentences)) - median(seconds)))
-            print(f"one sentence: {1e3 * median(seconds):.2f} ms alone, {overheads[-1]:+.2f} ms")
+            for asked, more in ((ask_plain, plain_overheads), (ask, overheads)):
+                answered = median(await _one_by_one(asked, sentences))
+                more.append(1e3 * (answered - median(seconds)))
+            print(
+                f"one sentence: {1e3 * median(seconds):.2f} ms alone, "
+                f"plain {plain_overheads[-1]:+.2f} ms, {overheads[-1]:+.2f} ms"
+            )
+    print(f"plain lists of {TEXTS}: {median(plain_lists):.2f} of the speed")
     print(f"lists of {TEXTS}: {median(lists):.2f} of the speed")
     print(f"single sentences of {AT_WORK} clients: {median(singles):.2f} of the speed")
+    print(f"plain, one by one: {median(plain_overheads):.2f} ms more for a sentence")
     print(f"one by one: {median(overheads):.2f} ms more for a sentence")
 
 
