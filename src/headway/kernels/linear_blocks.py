@@ -42,9 +42,6 @@ _ROWS = 6  # rows that are multiplied with a block at a time, at most
 _TOGETHER = 2**16
 _LINE = 16  # words of a cache line
 _LINES = OUTPUTS // _LINE  # of an input's weights in a block
-# From so many rows on, the processor alone loads ahead too late: 4 rows with all weights of a
-# base model's decoder are 1.15 times as fast (benchmarks/log/104). Fewer rows are slower with it.
-_ROWS_THAT_WAIT, _INPUTS_AHEAD = 4, 48
 _FLOATS, _INTS = ir.VectorType(FLOAT, _LANES), ir.VectorType(INT, _LANES)
 _BYTES, _SHORTS = ir.VectorType(ir.IntType(8), 4 * _LANES), ir.VectorType(SHORT, 2 * _LANES)
 SUM_OF_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
@@ -225,13 +222,9 @@ def _write_product(rows: int) -> Any:
 
         def multiply(column: Value, totals: list[Value]) -> list[Value]:
             columns = [column + n for n in range(at_once)]
-            for c in columns:
-                if rows == _ROWS:
+            if rows == _ROWS:
+                for c in columns:
                     weight.prefetch(ahead + c * OUTPUTS, second_cache=True)
-                elif rows >= _ROWS_THAT_WAIT:
-                    soon = begin + (c + first_lines + _INPUTS_AHEAD) * OUTPUTS
-                    for line in range(_LINES):
-                        weight.prefetch(soon + line * _LINE)
             weights = [line_at(c + first_lines, words) for c in columns]
             sums: list[Value] = []
             for i in range(rows):
