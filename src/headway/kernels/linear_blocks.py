@@ -110,10 +110,10 @@ def multiply_blocks(
             rows, group = min(count - row, _ROWS), row // _ROWS
             for block in range(begin, end):
                 at = block * size
-                # The next blocks come into the second cache meanwhile: a line of each input with
-                # each group of rows. All lines at once would delay the products. Behind the last
-                # block are the weights of the next product, if it was made next.
-                ahead = at  # nothing else
+                # The next blocks come into the second cache meanwhile, one line of each input with
+                # each group of rows. All lines at once would delay the products. After the last
+                # block of a product, these are the weights that were made after it.
+                ahead = at  # is in the cache already
                 if count > _ROWS and group < _LINES:
                     ahead = at + together * size + group * _LINE
                 # Not in a function: a call with this many arrays takes as long as a row.

@@ -1,6 +1,7 @@
 """Products in whole numbers are exact sums of rounded numbers; those in bfloat16 are near."""
 
 import importlib
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -172,7 +173,9 @@ def test_a_row_of_zeros_gives_the_bias(way: Callable[..., torch_backend.Product]
 
 
 @pytest.mark.parametrize("rows", [2, 40])
-@pytest.mark.parametrize("odd", [float("nan"), float("inf"), -float("inf")])
+@pytest.mark.parametrize(
+    "odd", [float("nan"), math.copysign(float("nan"), -1), float("inf"), -float("inf")]
+)
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("way", [Int8Product, dots])
 def test_what_is_not_finite_shows(
