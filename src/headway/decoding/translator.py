@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self, overload
@@ -148,7 +148,7 @@ class TextTranslator:
         """Pickle the arguments alone: a copy, or another process, prepares the weights again."""
         return _rebuild, (type(self), *self._arguments)
 
-    @property
+    @cached_property
     def options(self) -> SearchOptions:
         """The default search of the bundle; `dataclasses.replace` makes variants."""
         return SearchOptions(self.bundle.decoding.beam_size, self.bundle.decoding.length_penalty)

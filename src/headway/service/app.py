@@ -38,7 +38,7 @@ def create_app(
     app.state.metrics = own = metrics.Metrics()
     for model in service.models.values():
         model.count_text = own.count_text
-    for room in (libretranslate, files, v1, health, metrics):
+    for room in (libretranslate, v1, files, health, metrics):
         app.include_router(room.router)
     if explorer is not None:
         app.router.default = explorer

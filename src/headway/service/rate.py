@@ -3,6 +3,7 @@
 import ipaddress
 import re
 from collections import OrderedDict
+from functools import lru_cache
 from typing import NamedTuple
 
 from headway.errors import ConfigError
@@ -64,6 +65,7 @@ class RateLimit:
         return 0.0 if allowed else wait
 
 
+@lru_cache(10_000)
 def client_of(address: str) -> str:
     """Return what counts as one client: an address, or the network of 64 bits of an IPv6 address.
 

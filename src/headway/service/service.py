@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import suppress
 from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request
@@ -154,22 +153,29 @@ class Service:
         seconds: at most those of the settings. Raises RefusedError with the status 504 or 499.
         """
         limit = min(seconds or self.settings.timeout, self.settings.timeout)
-        task = asyncio.create_task(work)
-        gone = asyncio.create_task(_gone(request))
+        is_gone = False
+
+        async def watch() -> None:
+            """End the work when the client has closed its connection; its body has been read."""
+            nonlocal is_gone
+            while (await request.receive())["type"] != "http.disconnect":
+                pass
+            is_gone = True
+            deadline.reschedule(0)
+
         try:
-            await asyncio.wait([task, gone], timeout=limit, return_when=asyncio.FIRST_COMPLETED)
-            if task.done():
-                return task.result()
-            if gone.done():
-                raise RefusedError(_GONE, "The client went away.")
+            async with asyncio.timeout(limit) as deadline:
+                watching = asyncio.create_task(watch())
+                try:
+                    return await work
+                finally:
+                    watching.cancel()
+        except TimeoutError:
+            if is_gone:
+                raise RefusedError(_GONE, "The client went away.") from None
             raise RefusedError(
                 504, f"The translation took longer than {limit:g} seconds.", "Send less text."
-            )
-        finally:
-            for either in (task, gone):
-                either.cancel()
-                with suppress(asyncio.CancelledError, Exception):
-                    await either
+            ) from None
 
 
 def too_large(size: int, limit: int) -> RefusedError:
@@ -188,9 +194,3 @@ Here = Annotated[Service, Depends(service_of)]
 def _line_of(client: Client) -> str:
     """Return the name of a client's place in line: no address can take that of a key."""
     return f"{'key' if client.has_key else 'address'} {client.name}"
-
-
-async def _gone(request: Request) -> None:
-    """Return when the client has closed its connection; the body must have been read."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

@@ -109,7 +109,7 @@ class Engine:
 
     One thread reads the messages. Others divide texts into sentences and tokenize them, so that
     cancellations and measures do not wait for that. Jobs with a long text have a second thread, so
-    short texts do not wait for them.
+    short texts do not wait for them. A job of one short text is begun by the thread that reads it.
     """
 
     def __init__(
@@ -156,7 +156,13 @@ class Engine:
             self._jobs[message["job"]] = job = _Job(len(message["texts"]), at_once=at_once)
             is_long = max(map(len, message["texts"]), default=0) > _LONG
             beginner = self._of_long if is_long else self._of_short
-            beginner.jobs.put(self._begin(job, message))
+            texts = self._begin(job, message)
+            if len(message["texts"]) == 1 and not is_long and beginner.jobs.empty():
+                for _ in texts:  # another thread would take longer to wake up
+                    pass
+                self._flush()
+            else:
+                beginner.jobs.put(texts)
         elif "cancel" in message:
             self._cancel(message["cancel"])
         else:

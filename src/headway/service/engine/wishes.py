@@ -46,8 +46,10 @@ class Wish:
 
     def options(self, defaults: SearchOptions) -> SearchOptions:
         """Return the search; the beam is at least as wide as n_best."""
-        values: dict[str, Any] = {"n_best": self.n_best}
-        if self.beam_size is not None:
+        values: dict[str, Any] = {}
+        if self.n_best != defaults.n_best:
+            values["n_best"] = self.n_best
+        if self.beam_size not in (None, defaults.beam_size):
             values["beam_size"] = self.beam_size
         return changed_options(defaults, values)
 
