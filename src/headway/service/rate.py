@@ -3,7 +3,6 @@
 import ipaddress
 import re
 from collections import OrderedDict
-from functools import lru_cache
 from typing import NamedTuple
 
 from headway.errors import ConfigError
@@ -65,7 +64,6 @@ class RateLimit:
         return 0.0 if allowed else wait
 
 
-@lru_cache(10_000)
 def client_of(address: str) -> str:
     """Return what counts as one client: an address, or the network of 64 bits of an IPv6 address.
 
@@ -74,11 +72,11 @@ def client_of(address: str) -> str:
     >>> client_of("192.0.2.7"), client_of("2001:db8::1:2"), client_of("::ffff:192.0.2.7")
     ('192.0.2.7', '2001:db8::/64', '192.0.2.7')
     """
-    try:
-        parsed = ipaddress.ip_address(address)
-    except ValueError:
+    if ":" not in address:  # IPv4
         return address
-    if parsed.version == 4:
+    try:
+        parsed = ipaddress.IPv6Address(address)
+    except ValueError:
         return address
     if parsed.ipv4_mapped is not None:
         return str(parsed.ipv4_mapped)

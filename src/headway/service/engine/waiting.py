@@ -20,7 +20,9 @@ class WaitingLine:
     def __init__(self) -> None:
         """Begin empty and open."""
         self._kinds: OrderedDict[Kind, _Clients] = OrderedDict()
-        self._changed = threading.Condition()
+        self._changing = threading.Lock()
+        self._asleep: list[threading.Condition] = []
+        """Of the workers that wait, by time: the last wakes first, as its data may be in caches."""
         self._open = True
         self._idle = 0  # workers without units
         self.arrived: Callable[[], None] = lambda: None
@@ -28,32 +30,36 @@ class WaitingLine:
 
     def __len__(self) -> int:
         """Return the number of units that wait."""
-        with self._changed:
+        with self._changing:
             return sum(len(units) for clients in self._kinds.values() for units in clients.values())
 
     def add(self, client: str, units: Sequence[Unit]) -> None:
         """Add the units of a text behind the client's others."""
-        with self._changed:
+        with self._changing:
             for unit in units:
                 clients = self._kinds.setdefault(unit.kind, OrderedDict())
                 clients.setdefault(client, deque()).append(unit)
-            self._changed.notify(len(units))
+            for _ in range(min(len(units), len(self._asleep))):
+                self._asleep.pop().notify()
         self.arrived()
 
     def close(self) -> None:
         """Let `next_kind` return None once the line is empty."""
-        with self._changed:
+        with self._changing:
             self._open = False
-            self._changed.notify_all()
+            while self._asleep:
+                self._asleep.pop().notify()
 
     def next_kind(self) -> Kind | None:
         """Wait for a unit; return the kind whose turn it is. None if the line is closed and empty.
 
         The kind goes behind the others. A worker without units calls this.
         """
-        with self._changed:
+        with self._changing:
             self._idle += 1
-            self._changed.wait_for(lambda: self._kinds or not self._open)
+            while not self._kinds and self._open:
+                self._asleep.append(woken := threading.Condition(self._changing))
+                woken.wait()
             if not self._kinds:
                 return None
             kind = next(iter(self._kinds))
@@ -62,17 +68,17 @@ class WaitingLine:
 
     def waits(self, kind: Kind) -> bool:
         """Return True if units of this kind wait."""
-        with self._changed:
+        with self._changing:
             return kind in self._kinds
 
     def others_wait(self, kind: Kind) -> bool:
         """Return True if units of another kind wait."""
-        with self._changed:
+        with self._changing:
             return any(other != kind for other in self._kinds)
 
     def only_works(self, workers: int) -> bool:
         """Return True if nothing waits, and of so many workers all but the caller are idle."""
-        with self._changed:
+        with self._changing:
             return not self._kinds and self._idle == workers - 1
 
     def take(self, kind: Kind, most: int, pieces: int, *, first: bool = False) -> list[Unit]:
@@ -82,7 +88,7 @@ class WaitingLine:
         other idle worker.
         """
         taken: list[Unit] = []
-        with self._changed:
+        with self._changing:
             shares = max(self._idle, 1) if first else 1
             self._idle -= first
             clients = self._kinds.get(kind, OrderedDict())
@@ -103,14 +109,14 @@ class WaitingLine:
 
     def take_all(self, kind: Kind) -> list[Unit]:
         """Return all units of a kind, for an idle worker that cannot work on them."""
-        with self._changed:
+        with self._changing:
             self._idle -= 1
             clients = self._kinds.pop(kind, OrderedDict())
             return [unit for units in clients.values() for unit in units]
 
     def drop(self, job: int) -> None:
         """Forget the waiting units of a job."""
-        with self._changed:
+        with self._changing:
             for kind, clients in list(self._kinds.items()):
                 for client, units in list(clients.items()):
                     kept = deque(unit for unit in units if unit.text.job != job)

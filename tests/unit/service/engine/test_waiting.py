@@ -1,6 +1,9 @@
 """The line of units: nothing is lost, and clients and kinds take turns."""
 
 from collections import Counter
+from queue import SimpleQueue
+from threading import Thread
+from time import sleep
 from typing import Any
 
 from hypothesis import given
@@ -93,3 +96,28 @@ def test_an_idle_worker_leaves_units_for_the_other_idle_one() -> None:
     assert kinds[0] is not None
     assert len(line.take(kinds[0], 64, 10**9, first=True)) == 5
     assert len(line.take(kinds[0], 64, 10**9, first=True)) == 5
+
+
+def test_the_worker_that_began_to_wait_last_wakes_first() -> None:
+    line = WaitingLine()
+    woken: SimpleQueue[int] = SimpleQueue()
+
+    def work(number: int) -> None:
+        while line.next_kind() is not None:
+            woken.put(number)
+            line.take(KINDS[0], 1, 10**9, first=True)
+
+    threads = [Thread(target=work, args=(number,)) for number in range(3)]
+    for idle, thread in enumerate(threads, 1):
+        thread.start()
+        while not line.only_works(idle + 1):  # until so many wait
+            sleep(0.001)
+    for job in range(3):
+        line.add("a", _units(job, 1))
+        assert woken.get(timeout=10) == 2
+        while not line.only_works(4):
+            sleep(0.001)
+    line.close()
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()
