@@ -15,14 +15,14 @@ from headway.errors import HeadwayError
 PARTIAL = ".partial"
 """The ending of a file or folder that is being written."""
 
-_PATIENCE, _BETWEEN_TRIES = 1.0, 0.02  # seconds
+_RETRY_SECONDS, _RETRY_INTERVAL = 1.0, 0.02
 
 SIZE_LIMIT = "Raise the limit on the size of a file (`ulimit -f`)"
 
 
 @contextlib.contextmanager
 def writing(target: object, kind: type[HeadwayError], remedy: str) -> Iterator[None]:
-    """Raise an error of this kind for a full disk, or a place that may not be written to."""
+    """Raise an error of this kind if the system refuses to write, as on a full disk."""
     try:
         yield
     except OSError as error:
@@ -32,9 +32,9 @@ def writing(target: object, kind: type[HeadwayError], remedy: str) -> Iterator[N
 
 
 def remedy_for(error: Exception, remedy: str) -> str:
-    """Return the remedy; beyond a limit on the size of a file, the limit is what to change."""
-    beyond_limit = isinstance(error, OSError) and error.errno == errno.EFBIG
-    return remedy.replace("Free some space", SIZE_LIMIT) if beyond_limit else remedy
+    """Return the remedy; for a file over the size limit, it raises the limit, not the space."""
+    too_large = isinstance(error, OSError) and error.errno == errno.EFBIG
+    return remedy.replace("Free some space", SIZE_LIMIT) if too_large else remedy
 
 
 def write_atomically(path: Path, data: bytes | Iterator[bytes | memoryview]) -> None:
@@ -73,21 +73,21 @@ def check_file_place(path: Path, kind: type[HeadwayError]) -> None:
     raise kind(f"{problem}.", remedy)
 
 
-def replace(source: Path, place: Path) -> None:
-    """Give a file or folder another name in one step; a file of that name is replaced.
+def replace(source: Path, target: Path) -> None:
+    """Rename a file or folder in one step; a file that has the new name is replaced.
 
-    Windows refuses this while another program, such as a virus scanner, has the file open; it is
-    tried again for a second.
+    Windows refuses this while another program, such as a virus scanner, has the file open. The
+    renaming is then tried again for a second.
     """
-    end = time.monotonic() + (_PATIENCE if sys.platform == "win32" else 0)
+    end = time.monotonic() + (_RETRY_SECONDS if sys.platform == "win32" else 0)
     while True:
         try:
-            os.replace(source, place)
+            os.replace(source, target)
             return
         except PermissionError:
             if time.monotonic() >= end:
                 raise
-        time.sleep(_BETWEEN_TRIES)
+        time.sleep(_RETRY_INTERVAL)
 
 
 def keep_access(fresh: Path, old: Path) -> None:
@@ -95,17 +95,17 @@ def keep_access(fresh: Path, old: Path) -> None:
     with contextlib.suppress(OSError):
         status = old.stat()
         fresh.chmod(stat.S_IMODE(status.st_mode))
-        if sys.platform != "win32":  # where the owner of a new file is its user
+        if sys.platform != "win32":  # Windows has no `chown`
             os.chown(fresh, status.st_uid, status.st_gid)
 
 
 def partial_path(path: Path) -> Path:
-    """Return an unused path in the same folder, for the new content until it is whole."""
+    """Return an unused path in the same folder, for the new content while it is being written."""
     return path.with_name(f".{path.name}-{secrets.token_hex(4)}{PARTIAL}")
 
 
 def sync_folder(folder: Path) -> None:
-    """Make a new name in the folder survive a loss of power, where the system can do that."""
+    """Make a new name in the folder survive a power failure, where the system can do that."""
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,6 +1,6 @@
 """Measurements of this machine, kept in the user's cache folder.
 
-A choice that depends on one is then the same in every run, however busy the machine is.
+A choice that depends on a measurement is then the same in every run, however busy the machine is.
 """
 
 import contextlib
@@ -15,10 +15,10 @@ from headway.runtime.locks import one_process_at_a_time
 
 
 def measured_once(key: str, known: Collection[str], measure: Callable[[], str]) -> str:
-    """Return the kept result for this key, one of those known; measure now if there is none.
+    """Return the cached result for this key; measure now if there is none among those known.
 
     One process at a time measures, so that other processes neither disturb it nor get another
-    result. Where nothing can be kept, every call measures.
+    result. Where nothing can be cached, every call measures.
     """
     if (result := _read().get(key, "")) in known:
         return result
@@ -34,7 +34,7 @@ def _one_process_at_a_time() -> AbstractContextManager[None]:
     """Run a block in one process at a time, where a file can be locked."""
     try:
         return one_process_at_a_time(_file().with_name("precision.lock"))
-    except RuntimeError:  # no home
+    except RuntimeError:  # no home folder
         return contextlib.nullcontext()
 
 
@@ -51,6 +51,6 @@ def _read() -> dict[str, str]:
 
 
 def _write(results: dict[str, str]) -> None:
-    with contextlib.suppress(OSError, RuntimeError):  # no room, no right, no home
+    with contextlib.suppress(OSError, RuntimeError):  # no space, permission or home folder
         _file().parent.mkdir(parents=True, exist_ok=True)
         write_atomically(_file(), json.dumps(results, indent=1).encode())

@@ -7,7 +7,10 @@ from headway.runtime.processor import processor_name
 
 
 def resolve_device(name: str) -> str:
-    """Return a device that this machine has; auto takes cuda, then mps, then cpu."""
+    """Return the device of this name; auto is the first available of cuda, mps and cpu.
+
+    Raises ConfigError if this machine lacks the device.
+    """
     require_type("device", name, str, "Give a name: auto, cpu, cuda or mps.")
     available = ["cpu"]
     if torch.backends.mps.is_available():
@@ -37,7 +40,7 @@ def check_device(device: object) -> None:
 
 
 def processor(device: torch.device) -> str:
-    """Return the name of the processor, for a CPU with the instructions that PyTorch uses."""
+    """Return the name of a device's processor, and for a CPU the instructions PyTorch uses."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{processor_name()}, {torch.backends.cpu.get_cpu_capability()}"

@@ -1,8 +1,8 @@
 """Memory on huge pages, for the weights that every step reads.
 
-A base model's weights are on 7,000 pages of 4 KB. The processor forgets most of their addresses
-between two steps, and its prefetchers stop at the end of each page. Arrays follow one another,
-because a huge page for each small array would waste most of it.
+A base model's weights are on 7,000 pages of 4 KB. The processor's TLB loses most of their addresses
+between two steps, and its prefetchers stop at the end of each page. Several arrays share a huge
+page, because a small array would leave most of it unused.
 """
 
 import contextlib
@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 _PAGE = 2**21
-_CHUNK = 8 * _PAGE  # that arrays share
+_CHUNK = 8 * _PAGE  # bytes; arrays share a chunk
 _LINE = 64  # bytes of a cache line
 
 
 class _Chunks:
-    """Chunks of memory. Each lives as long as an array in it, or as it is the newest."""
+    """Chunks of memory. A chunk is freed when it is not the newest and no array in it is left."""
 
     def __init__(self) -> None:
         self.newest = np.empty(0, np.uint8)
@@ -30,16 +30,16 @@ class _Chunks:
         with self.lock:
             if self.used + size > self.newest.size:
                 self.newest, self.used = _chunk(max(_CHUNK, size)), 0
-            room = self.newest[self.used : self.used + size]
+            block = self.newest[self.used : self.used + size]
             self.used += -(-size // _LINE) * _LINE
-            return room
+            return block
 
 
 _chunks = _Chunks()
 
 
 def copy_to_huge_pages(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a contiguous copy that begins with a cache line, on huge pages where there are some.
+    """Return a contiguous copy, aligned to a cache line, on huge pages where the system has them.
 
     Its memory is freed when no other array in its chunk is left either.
     """
@@ -49,10 +49,10 @@ def copy_to_huge_pages(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _chunk(size: int) -> NDArray[np.uint8]:
-    """Return this many bytes, which begin with a page where there are huge pages."""
-    if not hasattr(mmap, "MADV_HUGEPAGE"):  # absent on other systems than Linux
+    """Return `size` bytes: on Linux aligned to a huge page, elsewhere to a cache line."""
+    if not hasattr(mmap, "MADV_HUGEPAGE"):  # only Linux has it
         return _aligned(np.empty(size + _LINE, np.uint8), _LINE, size)
-    # Private: by default, a forked process and its parent would see what the other writes.
+    # Private: by default, a forked process and its parent would see each other's writes.
     memory = mmap.mmap(-1, size + _PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with contextlib.suppress(OSError):  # a system without huge pages
         memory.madvise(mmap.MADV_HUGEPAGE)

@@ -1,6 +1,6 @@
-"""Locks on files and folders. The system drops a lock when its file is closed or its process ends.
+"""Locks on files and folders. A lock is released when its file is closed or its process ends.
 
-POSIX locks both. Windows locks files alone; there a folder is changed without a lock.
+POSIX systems lock both. Windows locks only files; there a folder is changed without a lock.
 """
 
 import contextlib
@@ -17,14 +17,14 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-_BETWEEN_TRIES = 0.1  # seconds; `msvcrt` itself gives up after ten of one second each
+_RETRY_INTERVAL = 0.1  # seconds; `msvcrt` itself tries ten times, once a second, then gives up
 
 
 def lock_file(file: IO[Any], *, wait: bool) -> None:
     """Lock an open file until it is closed.
 
-    wait: whether to wait for a process that holds the lock; BlockingIOError otherwise. Another
-    OSError comes from a file system without locks.
+    wait: whether to wait while another process holds the lock, instead of raising BlockingIOError.
+    A file system without locks raises another OSError.
     """
     if sys.platform == "win32":
         _lock_first_byte(file, wait=wait)
@@ -36,7 +36,7 @@ def lock_file(file: IO[Any], *, wait: bool) -> None:
 def one_process_at_a_time(path: Path) -> Iterator[None]:
     """Run the block in one process, or thread, at a time; the others wait.
 
-    path: of a file for this purpose, made here. Where it cannot be made or locked, none waits.
+    path: the lock file, created here. If it cannot be created or locked, the block runs at once.
     """
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
@@ -63,7 +63,7 @@ def locked_folder(folder: Path) -> Iterator[None]:
 def is_folder_locked(folder: Path) -> bool | None:
     """Return whether a process holds the lock of a folder; None where folders are not locked.
 
-    OSError where the folder has gone.
+    Raises OSError if the folder no longer exists.
     """
     if sys.platform == "win32":
         return None
@@ -82,7 +82,7 @@ def is_folder_locked(folder: Path) -> bool | None:
 if sys.platform == "win32":
 
     def _lock_first_byte(file: IO[Any], *, wait: bool) -> None:
-        """Lock a byte of a file; Windows locks bytes, also those behind the end of a file."""
+        """Lock the first byte of a file; Windows can lock even a byte beyond the end of a file."""
         file.seek(0)
         while True:
             try:
@@ -91,4 +91,4 @@ if sys.platform == "win32":
             except PermissionError as error:
                 if not wait:
                     raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN)) from error
-            time.sleep(_BETWEEN_TRIES)
+            time.sleep(_RETRY_INTERVAL)

@@ -1,9 +1,9 @@
-"""Weights that stay in their file: the system reads pages as they are used and may drop them.
+"""Weights that stay in their file: the system reads a page when it is used, and may drop it again.
 
 They are written in the format of safetensors, without a second copy in memory.
 
-A bundle's files are replaced, never written into, so mapped weights do not change. Only a program
-that writes into the file itself would change weights in use.
+A bundle's files are replaced, never modified, so mapped weights do not change. Only a program that
+modifies the file itself would change weights in use.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from headway.runtime.processes import trim_heap
 FileBytes = mmap.mmap | bytearray | bytes
 """The content of a file: mapped, read or empty."""
 
-_LENGTH = 8  # bytes that say how long the header is
+_LENGTH = 8  # bytes that hold the length of the header
 _ALIGNMENT = 8  # of the first tensor
 _METADATA = "__metadata__"
 # In the order of safetensors, so that each tensor begins at a multiple of its number's size.
@@ -39,9 +39,9 @@ _NAMES = {kind: name for name, kind in _DTYPES.items()}
 
 
 def map_file(path: Path) -> FileBytes:
-    """Map a file so that changes stay in this process; an empty one has nothing to map.
+    """Map a file so that changes stay in this process; an empty file cannot be mapped.
 
-    Windows replaces no file that is mapped, so there the file is read.
+    Windows does not let a mapped file be replaced, so there the file is read into memory.
     """
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
@@ -57,14 +57,14 @@ def safetensors_parts(
     """Yield a file of contiguous tensors on the CPU in parts: its header, then each tensor.
 
     Together the parts equal the result of `safetensors.torch.save`, which takes twice the memory of
-    all tensors. Its `save_file` takes none, but leaves files that only their owner may read. Raises
-    BundleError for a type of numbers that cannot be read again.
+    all tensors. `save_file` takes none, but only the owner may read the files that it writes.
+    Raises BundleError for a type of numbers that cannot be read back.
     """
     kinds = list(_NAMES)
     for name, tensor in tensors.items():
         if tensor.dtype not in _NAMES:
             kind = str(tensor.dtype).removeprefix("torch.")
-            raise _of_no_known_type(f"{name} holds numbers of type {kind}.")
+            raise _unknown_type(f"{name} holds numbers of type {kind}.")
     ordered = sorted(tensors.items(), key=lambda item: (kinds.index(item[1].dtype), item[0]))
     header: dict[str, Any] = {} if metadata is None else {_METADATA: dict(metadata)}
     end = 0
@@ -93,7 +93,7 @@ def _not_safetensors(path: Path) -> BundleError:
     )
 
 
-def _of_no_known_type(message: str) -> BundleError:
+def _unknown_type(message: str) -> BundleError:
     return BundleError(message, f"Save them as one of {', '.join(_DTYPES)}.")
 
 
@@ -105,7 +105,7 @@ class MappedTensors:
     """
 
     def __init__(self, path: Path, data: FileBytes) -> None:
-        """Use a file as `map_file` mapped it."""
+        """Read tensors from the content of a file, as `map_file` returns it; path: its path."""
         self.path = path
         self.data = data
 
@@ -116,7 +116,7 @@ class MappedTensors:
             return {name: self._tensor(first, **entry) for name, entry in header.items()}
 
     def metadata(self) -> dict[str, str]:
-        """Return the metadata that were written with the tensors; BundleError as above."""
+        """Return the metadata of the file; BundleError for another kind of file."""
         with self._reading() as (_, header):
             return dict(header.get(_METADATA, {}))
 
@@ -133,7 +133,7 @@ class MappedTensors:
         self, first: int, dtype: str, shape: list[int], data_offsets: tuple[int, int]
     ) -> Tensor:
         if dtype not in _DTYPES:
-            raise _of_no_known_type(f"{self.path} holds numbers of type {dtype}.")
+            raise _unknown_type(f"{self.path} holds numbers of type {dtype}.")
         begin, end = data_offsets
         kind, count = _DTYPES[dtype], math.prod(shape)
         if begin < 0 or end - begin != count * kind.itemsize:
@@ -145,9 +145,9 @@ class MappedTensors:
         )
 
     def let_go(self) -> None:
-        """Give the pages back to the system, and the free heap; pages in use are read again.
+        """Return the pages and the free heap to the system; a page is read again when it is used.
 
-        Use it for unchanged weights: a page that was written to gets the content of the file again.
+        Only for unchanged weights: a page that was written to gets the content of the file again.
         """
         with contextlib.suppress(AttributeError, OSError):  # not mapped, or not this system
             self.data.madvise(mmap.MADV_DONTNEED)  # pyright: ignore[reportAttributeAccessIssue]

@@ -1,4 +1,4 @@
-"""Memory of a process: its peak, freed memory, compiled kernels, and arrays written in part."""
+"""Memory of a process: its peak, freed memory, cached kernels, and sparsely written arrays."""
 
 import contextlib
 import ctypes
@@ -30,7 +30,7 @@ _SIGNS = (
 )
 _KERNELS = 128
 _DESCRIPTIONS = 64
-# From here on NumPy asks for huge pages: one written number would take two megabytes.
+# bytes; for larger arrays NumPy asks for huge pages, where one written number takes two megabytes
 _HUGE = 4 * 2**20
 
 
@@ -48,24 +48,24 @@ def prepare_process() -> None:
 
 
 def keep_freed_memory() -> bool:
-    """Tell glibc not to hand freed memory back to the system; return True if it will obey.
+    """Tell glibc to keep freed memory, not to return it to the system; return True if it will.
 
     Every step frees and takes the same hundreds of megabytes again, and the system fills new pages
     with zeros first: 6 to 11 % of a step of the tiny model (benchmarks/log/001). The setting holds
-    for the whole process, so commands make it and the library does not. Without glibc nothing
+    for the whole process, so commands change it and the library does not. Without glibc nothing
     happens.
     """
-    return _set(_LARGEST_MMAP_THRESHOLD, 2**31 - 1, 64 * 2**20)
+    return _set_thresholds(_LARGEST_MMAP_THRESHOLD, 2**31 - 1, 64 * 2**20)
 
 
 def hand_back_freed_memory() -> bool:
-    """Tell glibc to hand freed memory back to the system at once; return True if it will obey.
+    """Tell glibc to return freed memory to the system at once; return True if it will.
 
-    Where weights are divided, each step gathers every layer, in several threads. The memory that
-    these threads would keep adds up to more than a whole model
+    If processes divide the weights, each step gathers every layer, in several threads. The memory
+    that these threads would keep adds up to more than a whole model
     (docs/en/howto/several-processes.md).
     """
-    return _set(128 * 2**10, 128 * 2**10, 128 * 2**10)
+    return _set_thresholds(128 * 2**10, 128 * 2**10, 128 * 2**10)
 
 
 def collect_only_new_objects() -> None:
@@ -94,20 +94,20 @@ def keep_few_kernels() -> None:
 
 
 def give_back_holes(step: int) -> None:
-    """Hand back, after every 20th step, the free memory between blocks in use.
+    """Return to the system, after every 20th step, the free memory between blocks in use.
 
     Batches of many shapes leave holes that no later tensor fits into: over 8,000 steps of the tiny
-    model memory grew threefold. The step that follows has to take new pages, 6 to 11 % of its time,
-    so this is not done after every step.
+    model memory grew threefold. The next step has to take new pages, which costs 6 to 11 % of its
+    time, so this is not done after every step.
     """
     if step % _STEPS_BETWEEN_HOLES == 0:
         trim_heap()
 
 
 def forget_peak(device: torch.device) -> None:
-    """Let the peak of memory begin with the memory in use; on a CPU this works on Linux alone.
+    """Reset the peak of memory to the memory in use; for a CPU this works only on Linux.
 
-    A tokenizer in training may have taken more than all that follows.
+    Training a tokenizer may have taken more memory than all later work.
     """
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
@@ -117,7 +117,7 @@ def forget_peak(device: torch.device) -> None:
 
 
 def peak_memory(device: torch.device) -> int:
-    """Return the most bytes that this process has held on the device since the peak began.
+    """Return the most bytes that this process has held on the device since `forget_peak`.
 
     0 for a CPU under Windows, where the peak is not known.
     """
@@ -132,16 +132,16 @@ def sparse(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     A small array may share a huge page with others.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    if size < _HUGE or not hasattr(mmap, "MADV_NOHUGEPAGE"):  # absent on other systems than Linux
+    if size < _HUGE or not hasattr(mmap, "MADV_NOHUGEPAGE"):  # only Linux has it
         return np.empty(shape, dtype)
-    # Private: by default, a forked process and its parent would see what the other writes.
+    # Private: by default, a forked process and its parent would see each other's writes.
     memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     with contextlib.suppress(OSError):  # a system without huge pages
         memory.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(memory, dtype).reshape(shape)
 
 
-def _set(mmap_threshold: int, trim_threshold: int, top_pad: int) -> bool:
+def _set_thresholds(mmap_threshold: int, trim_threshold: int, top_pad: int) -> bool:
     if sys.platform != "linux" or platform.libc_ver()[0] != "glibc":
         return False
     mallopt = ctypes.CDLL(None).mallopt

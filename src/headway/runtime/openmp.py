@@ -1,4 +1,4 @@
-"""GCC's OpenMP library, which holds the threads that PyTorch computes with on Linux."""
+"""GCC's OpenMP library, whose threads PyTorch computes with on Linux."""
 
 import contextlib
 import ctypes
@@ -16,7 +16,7 @@ from headway.runtime.processor import num_cores
 
 @functools.cache
 def _library() -> Any:
-    """Return the library; None where PyTorch has another one, as on macOS and Windows."""
+    """Return the library; None where PyTorch uses another one, as on macOS and Windows."""
     for path in sorted((Path(torch.__file__).parent / "lib").glob("libgomp*.so*")):
         with contextlib.suppress(OSError, AttributeError):  # PyTorch has loaded another library
             return ctypes.CDLL(str(path), mode=os.RTLD_NOLOAD)
@@ -35,17 +35,17 @@ def parallel_region() -> int:
 
 @contextlib.contextmanager
 def one_thread() -> Iterator[None]:
-    """Let PyTorch compute with one thread in this thread of Python, and leave all others alone.
+    """Let PyTorch compute with one thread in this thread of Python; other threads do not change.
 
-    Where PyTorch has another OpenMP library, all threads of Python that begin meanwhile have one,
-    too: `torch.set_num_threads` knows no other way.
+    Where PyTorch uses another OpenMP library, `torch.set_num_threads` also limits all threads of
+    Python that begin meanwhile.
     """
     library = _library()
     if library is None:
         with _one_for_all():
             yield
         return
-    before = torch.get_num_threads()  # a new thread gets its number at this question
+    before = torch.get_num_threads()  # this call also sets the number in a new thread of Python
     library.omp_set_num_threads(1)
     try:
         yield
@@ -55,39 +55,42 @@ def one_thread() -> Iterator[None]:
 
 @contextlib.contextmanager
 def idle_cores(are_idle: bool) -> Iterator[None]:
-    """Let compiled products of this thread use cores beside its own, if these are idle.
+    """Let compiled matrix products of this thread use the other cores, if these are idle.
 
     PyTorch still computes with one thread within `one_thread`.
     """
-    _others.idle = are_idle
+    _other_cores.idle = are_idle
     try:
         yield
     finally:
-        _others.idle = False
+        _other_cores.idle = False
 
 
 def usable_cores() -> int:
-    """Return the cores that compiled products of this thread may use; other limits may be lower."""
-    return num_cores() if getattr(_others, "idle", False) else torch.get_num_threads()
+    """Return the number of cores that compiled matrix products of this thread may use.
+
+    Other limits may be lower.
+    """
+    return num_cores() if getattr(_other_cores, "idle", False) else torch.get_num_threads()
 
 
 @contextlib.contextmanager
 def _one_for_all() -> Iterator[None]:
-    """Set the number when the first thread comes, and restore it when the last one leaves."""
-    global _inside, _before
-    with _entrance:
-        if _inside == 0:
-            _before = torch.get_num_threads()
-        _inside += 1
+    """Set one thread when the first caller enters, and restore the number when the last leaves."""
+    global _callers, _threads_before
+    with _entry_lock:
+        if _callers == 0:
+            _threads_before = torch.get_num_threads()
+        _callers += 1
         torch.set_num_threads(1)
     try:
         yield
     finally:
-        with _entrance:
-            _inside -= 1
-            if _inside == 0:
-                torch.set_num_threads(_before)
+        with _entry_lock:
+            _callers -= 1
+            if _callers == 0:
+                torch.set_num_threads(_threads_before)
 
 
-_entrance, _inside, _before = threading.Lock(), 0, 1
-_others = threading.local()
+_entry_lock, _callers, _threads_before = threading.Lock(), 0, 1
+_other_cores = threading.local()

@@ -1,11 +1,11 @@
-"""How PyTorch's threads wait for each other: spinning while they are alone, else asleep.
+"""How PyTorch's threads wait for each other: they spin, or sleep while other programs are busy.
 
 A thread of GCC's OpenMP that has finished its part of an operation spins: it checks some 300,000
-times whether the other threads have finished, and then sleeps. So it is awake between two
-operations of a training, which is faster than any wake-up call. But where another program holds a
-core, the thread that it waits for cannot run while it spins. If the library has more threads than
-cores, it spins 100 times only (GOMP_SPINCOUNT in its manual). So while other programs want the
-processor, we start more threads, which do nothing: a training next to a busy program is then
+times whether the other threads have finished, and then sleeps. So between two operations of a
+training it is awake, which is faster than waking it. But if another program uses a core, a spinning
+thread may occupy the core that the thread it waits for needs. If the library has more threads than
+cores, its threads spin only 100 times (GOMP_SPINCOUNT in its manual). So while other programs want
+the processor, we start more threads, which do nothing: a training next to a busy program is then
 several times as fast.
 """
 
@@ -21,19 +21,19 @@ import torch
 from headway.runtime.openmp import parallel_region
 from headway.runtime.processor import num_cores
 
-_BUSY, _QUIET = 0.25, 0.1  # share of time that threads wait for a core; some 0.6 next to a loop
-_BETWEEN_LOOKS = 0.5  # seconds
+_BUSY, _QUIET = 0.25, 0.1  # share of time that threads wait for a core; a busy loop costs some 0.6
+_LOOK_INTERVAL = 0.5  # seconds
 _MOST_CORES = 4  # waking many threads takes longer, and has not been measured
-_DIVIDED = 2**18  # numbers; PyTorch gives a thread an eighth of them at least
-_STARTED = 1.0  # seconds; it takes some milliseconds
+_NUMBERS = 2**18  # enough to be divided: PyTorch gives each thread an eighth of them at least
+_START_TIMEOUT = 1.0  # seconds; a start takes some milliseconds
 
 
 class WaitingThreads:
-    """Choose, look by look, how the threads of this process wait."""
+    """Choose from time to time how the waiting threads of this process wait."""
 
     def __init__(self) -> None:
         """Begin with threads that spin."""
-        self._crowds = _crowds_needed()
+        self._num_extra = _extra_threads_needed()
         self._looked, self._waited = time.perf_counter(), _waits_for_cores()
         self._at_work: list[_thread.LockType] = []
 
@@ -43,17 +43,18 @@ class WaitingThreads:
         return bool(self._at_work)
 
     def look(self) -> None:
-        """Find out whether other programs want the processor; call this between two steps."""
+        """Change the way to wait if other programs want the processor; call this between steps."""
         time_now = time.perf_counter()
-        if not self._crowds or time_now - self._looked < _BETWEEN_LOOKS:
+        if not self._num_extra or time_now - self._looked < _LOOK_INTERVAL:
             return
         waited = _waits_for_cores()
-        more = [waited[name] - self._waited[name] for name in waited.keys() & self._waited.keys()]
-        share = sum(more) / (time_now - self._looked)
+        both = waited.keys() & self._waited.keys()
+        new_waits = [waited[name] - self._waited[name] for name in both]
+        share = sum(new_waits) / (time_now - self._looked)
         self._looked, self._waited = time_now, waited
         if share > _BUSY and not self.asleep:
-            for _ in range(self._crowds):
-                self._crowd()
+            for _ in range(self._num_extra):
+                self._start_extra()
         elif share < _QUIET:
             self.close()
 
@@ -62,12 +63,12 @@ class WaitingThreads:
         while self._at_work:
             self._at_work.pop().release()
 
-    def _crowd(self) -> None:
+    def _start_extra(self) -> None:
         """Give OpenMP more threads, until `close`.
 
-        They belong to a new thread, which gets them by dividing an operation. It is not a thread of
-        `threading`, because no process is forked while one of these runs. It holds no lock that a
-        forked process could wait for.
+        A new thread divides an operation, for which the library starts threads. It is not a thread
+        of `threading`, because `may_fork` counts those. A fork may happen while it runs, because it
+        holds no lock that a forked process could wait for.
         """
         started, at_work = _thread.allocate_lock(), _thread.allocate_lock()
         started.acquire()
@@ -75,7 +76,7 @@ class WaitingThreads:
 
         def hold() -> None:
             try:
-                torch.zeros(_DIVIDED, device="cpu").add_(1)
+                torch.zeros(_NUMBERS, device="cpu").add_(1)
             finally:
                 started.release()
             at_work.acquire()
@@ -83,19 +84,19 @@ class WaitingThreads:
         with suppress(RuntimeError):  # the system may refuse a thread: then nothing changes
             _thread.start_new_thread(hold, ())
             self._at_work.append(at_work)
-            started.acquire(timeout=_STARTED)
+            started.acquire(timeout=_START_TIMEOUT)
 
 
-def _crowds_needed() -> int:
-    """Return the number of our threads that make OpenMP's exceed the cores; 0 to change nothing.
+def _extra_threads_needed() -> int:
+    """Return how many threads to start, so that OpenMP has more threads than cores.
 
-    A choice that the user made in the environment stays.
+    0 if nothing is to change, as when the user has chosen in the environment how threads wait.
     """
-    chosen = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys()
-    if sys.platform != "linux" or chosen or not parallel_region():
+    user_choices = {"OMP_WAIT_POLICY", "GOMP_SPINCOUNT"} & os.environ.keys()
+    if sys.platform != "linux" or user_choices or not parallel_region():
         return 0
     cores, used = num_cores(), torch.get_num_threads()
-    # Each gets the threads that the library starts for it: one less than it divides among.
+    # For each of them the library starts `used - 1` threads; it is itself the last of its team.
     return (cores - used) // (used - 1) + 1 if 1 < used <= cores <= _MOST_CORES else 0
 
 

@@ -1,4 +1,4 @@
-"""Processes: whether this one may fork, work that several share, and memory to give back."""
+"""Processes: whether this one may fork, work divided among several, and freed memory."""
 
 import ctypes
 import gc
@@ -23,13 +23,13 @@ R = TypeVar("R")
 
 
 def after_fork(work: Callable[[], object]) -> None:
-    """Have every process that is forked from this one begin with this work."""
+    """Call this function first in every process that is forked from this one."""
     if sys.platform != "win32":
         os.register_at_fork(after_in_child=work)
 
 
 # A forked child, such as a server's worker, has none of the threads that PyTorch computes with, and
-# would wait for them for ever.
+# would wait for them forever.
 after_fork(lambda: torch.set_num_threads(1))
 
 
@@ -56,8 +56,8 @@ def forking() -> Iterator[None]:
 
 
 def has_ended(process: int) -> bool:
-    """Return True if there is no process of this number on this machine; False where unknown."""
-    if sys.platform == "win32":  # where this call would end the process
+    """Return True if no process of this machine has this id; False if that is unknown."""
+    if sys.platform == "win32":  # there, `os.kill` would end the process
         return False
     try:
         os.kill(process, 0)
@@ -69,16 +69,16 @@ def has_ended(process: int) -> bool:
 
 
 def cores() -> int:
-    """Return the number of processes that can compute at once, each with one of our threads."""
+    """Return the number of processes that can compute at once, each with one thread."""
     return min(torch.get_num_threads(), num_cores() if may_fork() else 1)
 
 
 def mapped(work: Callable[[T], R], items: Iterable[T], processes: int) -> Iterator[R]:
     """Yield the result of `work` for each item, in order, computed by several processes.
 
-    This process takes the items, a few more than are in work, and sends them to the other
-    processes, which share everything else from the moment of the fork. If the items are few, or the
-    system refuses more processes, this process does the work.
+    This process takes the items, a few in advance, and sends them to the other processes, which
+    have a copy of everything else from the moment of the fork. If the items are few, or the system
+    refuses more processes, this process does the work.
     """
     items = iter(items)
     # A loader takes this many while it starts; they are kept in case it cannot start.
@@ -94,20 +94,20 @@ def mapped(work: Callable[[T], R], items: Iterable[T], processes: int) -> Iterat
 def _started(work: Callable[[T], R], items: Iterator[T], processes: int) -> Iterator[R] | None:
     """Start the processes; None if the system has no semaphores, memory or descriptors left."""
     loader = DataLoader(
-        _Worked(work),
+        _Results(work),
         sampler=items,  # a loader sends what a sampler yields, usually row numbers
         batch_size=None,
-        collate_fn=_as_it_is,
+        collate_fn=_unchanged,
         num_workers=processes,
         multiprocessing_context="fork",
-        generator=torch.Generator(),  # because a run is repeated by the global generator
+        generator=torch.Generator(),  # the global one must not change, so that runs can be repeated
     )
     children = multiprocessing.active_children()
-    with _finalizers_unheard(), forking():
+    with _without_finalizer_errors(), forking():
         try:
             return iter(loader)
         except OSError:
-            pass  # here the error ends, and with it the last reference to the loader
+            pass  # the error is deleted here, and with it the last reference to the loader
         gc.collect()
     for child in multiprocessing.active_children():
         if child not in children:
@@ -117,7 +117,7 @@ def _started(work: Callable[[T], R], items: Iterator[T], processes: int) -> Iter
 
 
 @contextmanager
-def _finalizers_unheard() -> Iterator[None]:
+def _without_finalizer_errors() -> Iterator[None]:
     """Ignore errors of finalizers, because a loader that has not started raises one."""
     hook = sys.unraisablehook
     sys.unraisablehook = lambda unraisable: None
@@ -129,7 +129,7 @@ def _finalizers_unheard() -> Iterator[None]:
 
 @contextmanager
 def ending_is_named() -> Iterator[None]:
-    """Explain in one sentence that a process of `mapped` was ended, wherever PyTorch notices it."""
+    """Raise HeadwayError if PyTorch reports that a process of `mapped` was ended."""
     try:
         yield
     except RuntimeError as error:
@@ -141,8 +141,8 @@ def ending_is_named() -> Iterator[None]:
         ) from error
 
 
-class _Worked(Dataset[R], Generic[T, R]):
-    """Look like a data set to a loader: an index is an item, and its row the result."""
+class _Results(Dataset[R], Generic[T, R]):
+    """The results as a data set for a loader: an index is an item, and its row the result."""
 
     def __init__(self, work: Callable[[T], R]) -> None:
         self.work = work
@@ -151,11 +151,11 @@ class _Worked(Dataset[R], Generic[T, R]):
         return self.work(cast("T", index))
 
 
-def _as_it_is(result: R) -> R:
+def _unchanged(result: R) -> R:
     return result
 
 
 def trim_heap() -> None:
-    """Return the free parts of the heap to the system; only glibc has to be told."""
+    """Return the free parts of the heap to the system; only glibc needs this call."""
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""The processor: its name, the cores that this process may use, its tiles."""
+"""The processor: its name, the cores that this process may use, its tile registers."""
 
 import contextlib
 import ctypes
@@ -32,17 +32,17 @@ def num_cores() -> int:
 
 @functools.cache
 def quota() -> float:
-    """Return the cores whose time a container leaves to this process; infinity without a limit."""
+    """Return the processor time that the container allows, in cores; infinity without a limit."""
     with contextlib.suppress(OSError, ValueError):
-        most, period = _QUOTA.read_text("utf-8").split()
-        return int(most) / int(period)  # "max" is not a number
+        limit, period = _QUOTA.read_text("utf-8").split()
+        return int(limit) / int(period)  # without a limit the file says "max": a ValueError
     return math.inf
 
 
 def request_tiles() -> bool:
     """Ask Linux on x86-64 for the tile registers (AMX); return True if this process may use them.
 
-    Call it on a processor that has tiles.
+    Call it only on a processor that has them.
     """
     if sys.platform != "linux":
         return False

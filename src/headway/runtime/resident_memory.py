@@ -1,6 +1,6 @@
 """The memory that this process holds, read from the system.
 
-Without PyTorch, whose memory must not count where it is not used.
+This module does not import PyTorch, whose memory would count in programs that do not use it.
 """
 
 import sys
@@ -22,7 +22,7 @@ def peak_of_process() -> int:
 
 
 def forget_peak() -> None:
-    """Let the peak of this process begin with the memory in use, where the system is Linux."""
+    """Reset the peak of this process to the memory in use; this works only on Linux."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")  # see proc(5)
 

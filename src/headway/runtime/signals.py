@@ -1,6 +1,7 @@
 """Signals that end a process: Ctrl-C, SIGTERM and, except on Windows, the hang-up of a terminal.
 
-Python calls signal handlers in the main thread alone, so in another thread nothing is changed.
+Python runs signal handlers only in the main thread, so in other threads these functions change
+nothing.
 """
 
 import contextlib
@@ -12,9 +13,9 @@ from collections.abc import Iterator
 from types import FrameType
 
 TERMINATION = signal.SIGTERM
-"""The signal by which a service is told to end."""
+"""The signal that tells a service to end."""
 
-_TOGETHER = 1.0  # seconds between two signals that are one wish
+_TOGETHER = 1.0  # seconds; a second signal within this time repeats the first request
 _HANG_UP: signal.Signals | None = getattr(signal, "SIGHUP", None)  # not on Windows
 
 
@@ -22,9 +23,9 @@ _HANG_UP: signal.Signals | None = getattr(signal, "SIGHUP", None)  # not on Wind
 def stop_requests() -> Iterator[threading.Event]:
     """Turn the signals into an event in the block; a second signal ends the process at once.
 
-    A second signal that comes together with the first does not end it, because a wrapper that is
-    stopped may tell its child, too. Nor does a second hang-up: shell and system send one each.
-    A hang-up that is ignored, as below nohup, stays so.
+    A second signal right after the first does not end the process, because a wrapper that is
+    stopped may also send the signal to its child. Nor does a second hang-up: shell and system send
+    one each. A hang-up that is ignored, as under nohup, stays ignored.
     """
     stop = threading.Event()
     if not _in_main_thread():
@@ -42,7 +43,8 @@ def stop_requests() -> Iterator[threading.Event]:
     received: float | None = None
 
     def receive(number: int, frame: FrameType | None) -> None:
-        nonlocal received  # and not the event: another signal may come within this very function
+        nonlocal received
+        # Not `stop.is_set()`: another signal may interrupt this function before `stop` is set.
         if received is None:
             received = time.monotonic()
             stop.set()
@@ -62,7 +64,7 @@ def stop_requests() -> Iterator[threading.Event]:
 def deferred_signals() -> Iterator[None]:
     """Hold the signals back until the block is done.
 
-    A signal mask would not do: a thread without that mask would receive the signal.
+    A signal mask would not suffice: a thread without that mask would receive the signal.
     """
     if not _in_main_thread():
         yield

@@ -1,4 +1,4 @@
-"""Versions of packages, which figures and results depend on."""
+"""Versions of the installed packages, which results depend on."""
 
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version

@@ -37,7 +37,7 @@ class Machine:
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     made, others = Machine(), _thread._count()
-    crowd = WaitingThreads._crowd
+    crowd = WaitingThreads._start_extra
 
     def crowded(threads: WaitingThreads) -> None:
         made.crowds += 1
@@ -50,7 +50,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
     monkeypatch.setattr(module, "parallel_region", lambda: 1)
     monkeypatch.setattr(module.time, "perf_counter", lambda: made.now)
     monkeypatch.setattr(module, "_waits_for_cores", lambda: made.waits.copy())
-    monkeypatch.setattr(WaitingThreads, "_crowd", crowded)
+    monkeypatch.setattr(WaitingThreads, "_start_extra", crowded)
     yield made
     monkeypatch.undo()
     end = time.monotonic() + 10
@@ -176,7 +176,7 @@ import time
 from pathlib import Path
 import torch
 torch.set_num_threads(2)
-from headway.runtime.openmp_spin import WaitingThreads, _crowds_needed
+from headway.runtime.openmp_spin import WaitingThreads, _extra_threads_needed
 numbers = torch.zeros(2**18)
 
 def at_work():
@@ -190,11 +190,11 @@ def at_work():
 def number_of_threads():
     return len(list(Path("/proc/self/task").iterdir()))
 
-assert _crowds_needed() == 1
+assert _extra_threads_needed() == 1
 at_work()
 awake, some = at_work(), number_of_threads()
 threads = WaitingThreads()
-threads._crowd()
+threads._start_extra()
 asleep, more = at_work(), number_of_threads()
 threads.close()
 for _ in range(1000):
