@@ -1,1 +1,1 @@
-"""A translation service: LibreTranslate's routes and Headway's own, beside the explorer."""
+"""A translation service: LibreTranslate's routes, Headway's own routes, and the explorer."""

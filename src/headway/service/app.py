@@ -17,7 +17,7 @@ from headway.serving.limits import Gate
 def create_app(
     service: Service, *, host: str = "127.0.0.1", explorer: ASGIApp | None = None
 ) -> FastAPI:
-    """Make the application of a service, which starts and ends with it.
+    """Make the application of a service. The service starts and ends with the application.
 
     host: the address of the server; requests that name another host are refused, except the hosts
     of the settings. explorer: answers the requests that the service has no route for.
@@ -35,9 +35,9 @@ def create_app(
     )  # fmt: skip
     app.state.service = service
     app.state.files = files.Files()
-    app.state.metrics = own = metrics.Metrics()
+    app.state.metrics = counters = metrics.Metrics()
     for model in service.models.values():
-        model.count_text = own.count_text
+        model.count_text = counters.count_text
     for room in (libretranslate, v1, files, health, metrics):
         app.include_router(room.router)
     if explorer is not None:
@@ -57,5 +57,5 @@ def create_app(
         Crowd, most_bytes=max(MOST_BYTES, settings.body_limit),
         most_of_one=max(MOST_BYTES // SHARE, settings.body_limit),
     )  # fmt: skip
-    app.add_middleware(metrics.Measured, metrics=own)
+    app.add_middleware(metrics.Measured, metrics=counters)
     return app

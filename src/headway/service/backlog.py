@@ -1,16 +1,16 @@
-"""The text that a model has accepted and not yet translated, and how long it will take."""
+"""The text that a model has accepted but not yet translated, and how long it will take."""
 
 from collections.abc import Callable
 
 _LEAST_SECONDS = 0.25  # of work between two measurements of the speed
-_NEWEST = 0.3  # the weight of the newest measurement
+_NEWEST = 0.3  # weight of the newest measurement in the mean
 
 
 class Backlog:
     """Characters that wait or are being translated, limited by their number and their time."""
 
     def __init__(self, limit: int, seconds: float, clock: Callable[[], float]) -> None:
-        """Accept `limit` characters at most, and no more than take `seconds`, as far as is known.
+        """Accept at most `limit` characters, and none while the wait is at least `seconds`.
 
         clock: returns the time in seconds.
         """
@@ -26,7 +26,7 @@ class Backlog:
         return self.characters / self.speed if self.speed else 0.0
 
     def has_room(self, characters: int) -> bool:
-        """Return True if a request of so many characters may come."""
+        """Return True if a request of this many characters can be accepted."""
         if not self.characters:
             return True
         return self.characters + characters <= self.limit and self.wait < self.seconds
@@ -38,16 +38,16 @@ class Backlog:
         self.characters += characters
 
     def remove(self, characters: int, *, translated: bool) -> None:
-        """Count text that is translated, or given up."""
+        """Count text that was translated or given up."""
         self.characters -= characters
         if translated:
             self._done += characters
         passed = self._clock() - self._since
         if passed >= _LEAST_SECONDS and self._done:
-            now = self._done / passed
-            self.speed = now if self.speed is None else _mixed(self.speed, now)
+            speed = self._done / passed
+            self.speed = speed if self.speed is None else _weighted_mean(self.speed, speed)
             self._since, self._done = self._clock(), 0
 
 
-def _mixed(before: float, now: float) -> float:
-    return (1 - _NEWEST) * before + _NEWEST * now
+def _weighted_mean(earlier: float, newest: float) -> float:
+    return (1 - _NEWEST) * earlier + _NEWEST * newest

@@ -1,7 +1,7 @@
 """A connection of the server: h11, with a limit on the time that the headers of a request take.
 
-h11 limits the length of an address and of headers, and reads the body of a request that offers to
-switch to HTTP/2, as those of Java do. httptools does neither (benchmarks/log/098).
+h11 limits the length of an address and of headers. It also reads the body of a request that offers
+to switch to HTTP/2, as Java's clients send it. httptools does neither (benchmarks/log/098).
 """
 
 import asyncio
@@ -12,19 +12,19 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 SECONDS_FOR_HEADERS = 20.0
 SECONDS_OF_SILENCE = 75.0
-"""After an answer, until the connection is closed. Proxies and clients close theirs sooner (nginx
-after 60 seconds), so none of them sends a request on a connection that is being closed."""
+"""After an answer, until the connection is closed. Proxies and clients close their end sooner
+(nginx after 60 seconds), so none of them sends a request on a connection that is being closed."""
 _CAN_ANSWER = (h11.IDLE, h11.SEND_RESPONSE)
 
 
 class Connection(H11Protocol):
-    """Close a connection on which no request begins for some seconds, and one whose body breaks.
+    """Close a connection on which no request begins in time, or whose body is not valid HTTP.
 
     uvicorn closes a connection that is silent after an answer. This class also closes one whose
     headers never end, and one that never sends anything.
 
-    uvicorn answers bytes that are no HTTP by 400, also if they are in the body of a request that
-    the application reads or answers. The second answer would be an exception in the log.
+    uvicorn answers bytes that are not HTTP with 400, even in the body of a request that the
+    application is reading or answering. This second answer would raise an exception in the log.
     """
 
     def __init__(self, *arguments: Any, **more: Any) -> None:
@@ -32,7 +32,7 @@ class Connection(H11Protocol):
         super().__init__(*arguments, **more)
         self.timeout_keep_alive = SECONDS_OF_SILENCE
         self._closing: asyncio.TimerHandle | None = None
-        self._seconds = 0.0  # from the beginning of that timer to its end
+        self._seconds = 0.0  # that the timer `_closing` takes in all
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # pyright: ignore
         """Expect the first request."""
@@ -40,7 +40,7 @@ class Connection(H11Protocol):
         self._watch()
 
     def data_received(self, data: bytes) -> None:
-        """Take some bytes: a request begins when the last of its headers is there."""
+        """Take some bytes. A request begins when its last header has arrived."""
         super().data_received(data)
         self._watch()
 
@@ -61,9 +61,9 @@ class Connection(H11Protocol):
             self.transport.close()
 
     def _watch(self) -> None:
-        """Wait for headers, or, if a request was answered before its end, for the rest of it.
+        """Limit the wait for headers, or for the rest of a request that was answered early.
 
-        More bytes of the same kind do not begin this time again.
+        More bytes do not restart the timer while it waits for the same thing.
         """
         is_answering = self.cycle is not None and not self.cycle.response_complete
         if is_answering or self.transport.is_closing():

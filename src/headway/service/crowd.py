@@ -14,7 +14,7 @@ MOST_READ = 100
 MOST_BYTES = 128 * 2**20
 """Bytes of the bodies of all requests that are being answered."""
 SHARE = 4
-"""Requests of one address have at most the bytes of all, divided by this."""
+"""The bytes of one address are at most the limit for all addresses, divided by this."""
 _MANY = "too many requests at the same time"
 _PROBES = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
 
@@ -22,9 +22,9 @@ _PROBES = frozenset({"/health", "/health/live", "/health/ready", "/metrics"})
 class Crowd:
     """Refuse a request with 429 while too many others are being answered, or have too many bytes.
 
-    Otherwise all would become slower together: the process that reads requests is busy, too, and
-    the queues of the models do not count what is not read yet. A request takes its place when its
-    body is there, so clients that send their bodies slowly, or never, take no places of others.
+    Otherwise all requests would become slower: the process that reads them is busy, too, and the
+    queues of the models do not count requests that are not read yet. A request takes a place when
+    its body has arrived, so clients that send their bodies slowly, or never, take no places.
     """
 
     def __init__(
@@ -38,15 +38,15 @@ class Crowd:
         """Let `most` requests, of `most_bytes` together, pass to an application at the same time.
 
         most_read: requests of one address whose bodies are being read. most_of_one: the bytes of
-        one address. The application answers a body beyond `most_bytes` or `most_of_one` by the
-        UnavailableError that it meets while it reads.
+        one address. For a body beyond `most_bytes` or `most_of_one`, reading it raises
+        UnavailableError in the application.
         """
         self.app, self.most = app, most
         self.most_read, self.most_bytes, self.most_of_one = most_read, most_bytes, most_of_one
         self.inside = self.bytes = 0
         self.reading: Counter[str] = Counter()
         self.bytes_of: Counter[str] = Counter()
-        """By address; both have only addresses with requests."""
+        """Both counters are by address, and have only addresses with requests."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it. Probes always pass."""

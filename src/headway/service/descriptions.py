@@ -1,6 +1,6 @@
-"""Bodies of requests and answers for the OpenAPI description, of routes that have plain values.
+"""The OpenAPI description of the bodies of requests and answers that FastAPI cannot derive.
 
-Each constant is what a route adds to its description: `openapi_extra` of FastAPI.
+Each constant is the `openapi_extra` of a route in FastAPI.
 """
 
 from typing import Any
@@ -34,7 +34,7 @@ def _list(item: Described) -> Described:
 
 
 def _object(**properties: Described) -> Described:
-    """Describe an object with these properties, and perhaps others."""
+    """Describe an object that has these properties, and may have others."""
     return {"type": "object", "required": list(properties), "properties": properties}
 
 
@@ -59,11 +59,11 @@ def _errors(statuses: dict[int, str], schema: Described) -> dict[int | str, Desc
 
 
 ERRORS = _errors(_STATUSES, _TEXT)
-"""The answers of LibreTranslate's form to requests that fail, by status."""
+"""The answers to failed requests in LibreTranslate's form, by status."""
 OWN_ERRORS = _errors(
     _STATUSES | _OWN_STATUSES, _object(message=_TEXT, remedy=_TEXT, code=_TEXT)
 )  # fmt: skip
-"""The answers under /v1 to requests that fail, by status."""
+"""The answers to failed requests under /v1, by status."""
 
 _DETECTION = _object(
     confidence={"type": "integer", "minimum": 0, "maximum": 100}, language=_TEXT

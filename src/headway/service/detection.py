@@ -1,4 +1,4 @@
-"""The language of a text, among the languages served, by Lingua."""
+"""Detects the language of a text with Lingua, among the languages of the server."""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from lingua import IsoCode639_1, Language, LanguageDetectorBuilder
 
-_CHARACTERS = 2000  # the beginning of a text says enough
+_CHARACTERS = 2000  # at the beginning of a text, which are enough
 _MARKUP = re.compile("<[^>]*>|&#?[0-9A-Za-z]{1,32};")
 _CODES = {"no": "nb"}  # Lingua has both forms of Norwegian
 
@@ -19,17 +19,17 @@ class Detection(NamedTuple):
     language: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the form of answers."""
+        """Return the detection as answers contain it."""
         return {"confidence": self.confidence, "language": self.language}
 
 
 def detect(text: str, codes: Sequence[str]) -> list[Detection]:
-    """Return the languages that the text may be in, best first; none if it has no sign of any."""
+    """Return the languages that the text may be in, best first; none if nothing points to one."""
     languages = {language: code for code in codes if (language := _language(code)) is not None}
     if not has_words(text) or not languages:
         return []
     if len(languages) == 1:
-        # Lingua would be sure of the only language, whatever the script.
+        # With one language to choose from, Lingua would be sure of it for any script.
         return [Detection(100, next(iter(languages.values())))]
     values = _detector(frozenset(languages)).compute_language_confidence_values(text[:_CHARACTERS])
     return [
@@ -40,7 +40,7 @@ def detect(text: str, codes: Sequence[str]) -> list[Detection]:
 
 
 def text_of_html(html: str) -> str:
-    """Return about the text of HTML, in which the names of tags say nothing about a language.
+    """Return roughly the text of HTML, because the names of tags would mislead the detection.
 
     >>> text_of_html("<p>하나&nbsp;<b>둘</b></p>").split()
     ['하나', '둘']
@@ -49,7 +49,7 @@ def text_of_html(html: str) -> str:
 
 
 def has_words(text: str) -> bool:
-    """Return True if there is a letter or a digit to translate."""
+    """Return True if the text has a letter or a digit to translate."""
     return any(character.isalnum() for character in text)
 
 

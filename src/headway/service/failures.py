@@ -1,4 +1,4 @@
-"""Requests that fail: LibreTranslate's `{"error": "text"}`; an object under /v1 and /api."""
+"""Answers to failed requests: LibreTranslate's `{"error": "text"}`, or an object (/v1, /api)."""
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
@@ -7,14 +7,14 @@ from headway.errors import HeadwayError
 from headway.serving.failures import HEADERS, Json, RefusedError, answer_failures, error_body
 
 _FIELDS = "/spec lists all routes and their fields."
-_WITH_REMEDY = ("/v1/", "/api/")  # of the explorer
+_WITH_REMEDY = ("/v1/", "/api/")  # Headway's own routes, and the explorer's
 
 
 class UnavailableError(RefusedError):
-    """A request that may be repeated later, after some seconds."""
+    """A request that is refused for now, and may be repeated after some seconds."""
 
     def __init__(self, status: int, message: str, remedy: str, seconds: float) -> None:
-        """Say when: seconds, rounded up in the header Retry-After."""
+        """Keep the seconds, rounded up, for the header Retry-After."""
         super().__init__(status, message, remedy)
         self.retry_after = max(1, int(-(-seconds // 1)))
 
@@ -28,7 +28,7 @@ def answer_service_failures(app: FastAPI) -> None:
 
 
 def answer_for(path: str, error: RefusedError) -> Json:
-    """Return the answer to a request of this path that is refused."""
+    """Return the answer to a refused request, in the form of its path."""
     body = error_body(error) if path.startswith(_WITH_REMEDY) else {"error": error.message}
     answer = Json(body, error.status)
     if isinstance(error, UnavailableError):

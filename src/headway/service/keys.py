@@ -1,4 +1,4 @@
-"""API keys: a file with a key and the name of its owner on each line."""
+"""API keys: each line of a file has a key and the name of its owner."""
 
 import hmac
 import logging
@@ -13,7 +13,7 @@ _log = logging.getLogger("headway.service")
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The sender of a request: the owner of a key, or else an address."""
+    """The sender of a request: the owner of its key, or else its address."""
 
     name: str
     has_key: bool
@@ -23,29 +23,29 @@ class Keys:
     """The keys of a file, which is read again when it changes."""
 
     def __init__(self, path: Path | None) -> None:
-        """Read the file; DataError names the first line that has no key with a name."""
+        """Read the file; DataError names the first key without a name."""
         self.path = path
         self._stamp: tuple[int, int] | None = None
-        """That of the file when it was last looked at; None if there was none."""
+        """Time and size of the file at the last look; None if there was no file."""
         self._names: dict[bytes, str] = {}
         if path is not None:
             self._stamp = _stamp(path)
             self._names = _names(path)
 
     def owner(self, key: str) -> str | None:
-        """Return the name of a key's owner; None for a wrong key.
+        """Return the name of a key's owner; None for an invalid key.
 
-        The time does not depend on where a wrong key differs from a right one.
+        The time does not depend on where an invalid key differs from a valid one.
         """
         self._refresh()
-        given, owner = key.encode("utf-8", "replace"), None
-        for known, name in self._names.items():
-            if hmac.compare_digest(known, given):
+        sent, owner = key.encode("utf-8", "replace"), None
+        for valid, name in self._names.items():
+            if hmac.compare_digest(valid, sent):
                 owner = name
         return owner
 
     def _refresh(self) -> None:
-        """Read a changed file; one that cannot be used is told, and leaves the keys as they are."""
+        """Read the file if it has changed; if it is invalid, log that and keep the old keys."""
         if self.path is None:
             return
         if (stamp := _stamp(self.path)) == self._stamp:
@@ -58,7 +58,7 @@ class Keys:
 
 
 def _names(path: Path) -> dict[bytes, str]:
-    """Return the names by their keys."""
+    """Return the names of the owners by key."""
     names = {}
     for number, line in enumerate(read_lines(path), start=1):
         key, _, name = line.strip().partition(" ")

@@ -1,4 +1,4 @@
-"""Codes of languages as clients write them, and the directions that models translate."""
+"""Codes of languages as clients write them, and the directions in which models translate."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -6,13 +6,13 @@ from typing import NamedTuple
 from headway.data.languages import ENGLISH_NAMES, is_language, language_code
 from headway.errors import ConfigError
 
-_SAME = {"zh-hans": "zh", "zh-cn": "zh", "zt": "zh-hant", "zh-tw": "zh-hant", "pb": "pt-br"}
-"""Other ways to write a code."""
+_ALIASES = {"zh-hans": "zh", "zh-cn": "zh", "zt": "zh-hant", "zh-tw": "zh-hant", "pb": "pt-br"}
+"""Other codes for the same language."""
 _SHOWN = {"zh-hant": "zh-Hant"}
 
 
 class Direction(NamedTuple):
-    """The languages that a model translates from and to, as codes."""
+    """The codes of the languages that a model translates from and to."""
 
     source: str
     target: str
@@ -22,13 +22,13 @@ class Direction(NamedTuple):
 
 
 def code_of(name: str) -> str:
-    """Return the code of a language in one form: that of answers.
+    """Return the code of a language as answers write it.
 
     >>> code_of("Korean"), code_of("zh-Hans"), code_of("PB"), code_of("xx")
     ('ko', 'zh', 'pt-BR', 'xx')
     """
     code = language_code(name)
-    code = _SAME.get(code, code)
+    code = _ALIASES.get(code, code)
     main, hyphen, region = code.partition("-")
     return _SHOWN.get(code, f"{main}{hyphen}{region.upper()}")
 
@@ -47,7 +47,7 @@ def name_of(code: str) -> str:
 
 
 def direction_of(source: str, target: str) -> Direction | None:
-    """Return the direction of a bundle's two languages; None if they are not both languages.
+    """Return the direction of a bundle's two languages; None if one of them is not known.
 
     >>> direction_of("Korean", "en"), direction_of("source", "target")
     (Direction(source='ko', target='en'), None)
@@ -77,9 +77,9 @@ class Routes:
     """The ways from one language to another: a model, or two models through a third language."""
 
     def __init__(self, models: Mapping[str, Direction], pivot: str | None = None) -> None:
-        """Take the direction of each model, by name; of equal ones the first counts.
+        """Use the direction of each model, by name; of equal directions the first counts.
 
-        pivot: the language between two models; None for direct translations alone.
+        pivot: the language between two models; None to translate with one model only.
         """
         self._direct: dict[Direction, str] = {}
         for name, direction in models.items():
@@ -88,9 +88,9 @@ class Routes:
         self.codes = list(dict.fromkeys(code for direction in self._direct for code in direction))
 
     def models(self, source: str, target: str) -> Sequence[str] | None:
-        """Return the names of the models that translate one after the other; None if none do.
+        """Return the names of the models to apply, one after the other; None without a route.
 
-        Text that is in the target language already needs no model.
+        Text that is already in the target language needs no model.
         """
         if source == target and source in self.codes:
             return ()
@@ -103,11 +103,11 @@ class Routes:
         return None if first is None or second is None else (first, second)
 
     def targets(self, source: str) -> list[str]:
-        """Return the languages that text of this language is translated to, itself included."""
+        """Return the languages that this language can be translated to, itself included."""
         return [code for code in self.codes if self.models(source, code) is not None]
 
     def sources(self, target: str) -> list[str]:
-        """Return the languages from which text is translated to this one, itself included."""
+        """Return the languages that can be translated to this one, itself included."""
         return [code for code in self.codes if self.models(code, target) is not None]
 
     def described(self) -> list[dict[str, object]]:

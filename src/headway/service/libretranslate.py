@@ -1,6 +1,6 @@
-"""LibreTranslate's routes, at the root, with its fields, checks, sentences and statuses.
+"""LibreTranslate's routes, at the root, with its fields, checks, messages and statuses.
 
-The checks of a request come in LibreTranslate's order, so that a client reads the same error:
+A request is checked in LibreTranslate's order, so that a client gets the same error:
 q, source, target, alternatives, number of texts, length of texts, languages, format, pair.
 """
 
@@ -24,7 +24,7 @@ from headway.service.keys import Client
 from headway.service.languages import code_of, name_of
 from headway.service.model_process import Item
 from headway.service.reading import Fields, read_fields
-from headway.service.service import Here, Service, too_large
+from headway.service.service import CurrentService, Service, too_large
 from headway.serving.failures import Json, RefusedError
 
 router = APIRouter(responses=ERRORS)
@@ -36,7 +36,7 @@ _DETECTIONS = 3
 _PAIRS = "/languages lists the languages, each with its targets."
 
 
-class Wanted(NamedTuple):
+class CheckedRequest(NamedTuple):
     """A checked request for translations."""
 
     texts: list[str]
@@ -48,58 +48,60 @@ class Wanted(NamedTuple):
 
 
 @router.post("/translate", openapi_extra=TRANSLATE)
-async def translate(here: Here, request: Request) -> Json:
+async def translate(service: CurrentService, request: Request) -> Json:
     """Translate a text, or each text of a list."""
-    fields = await read_fields(request, here.settings.body_limit)
-    client = here.client(request, fields.optional("api_key"))
-    here.use(client, _cost(fields))
-    wanted = check(here, fields)
-    _check_room(here, wanted)
-    return await here.until_deadline(request, _answer(here, wanted, client))
+    fields = await read_fields(request, service.settings.body_limit)
+    client = service.client(request, fields.optional("api_key"))
+    service.use(client, _cost(fields))
+    checked = check(service, fields)
+    _check_room(service, checked)
+    return await service.until_deadline(request, _answer(service, checked, client))
 
 
-def check(here: Service, fields: Fields) -> Wanted:
-    """Check a request in LibreTranslate's order; RefusedError says the first fault."""
-    given = fields.texts("q")
-    texts = given if isinstance(given, list) else [given]
+def check(service: Service, fields: Fields) -> CheckedRequest:
+    """Check a request in LibreTranslate's order; RefusedError names the first fault."""
+    query = fields.texts("q")
+    texts = query if isinstance(query, list) else [query]
     source, target = fields.text("source"), fields.text("target")
     alternatives = max(fields.number("alternatives", 0), 0)
-    limit = here.settings.alternatives_limit
+    limit = service.settings.alternatives_limit
     if alternatives > limit:
         raise RefusedError(400, f"Invalid request: alternatives parameter must be <= {limit}")
-    if len(texts) > here.settings.batch_limit:
-        raise too_large(len(texts), here.settings.batch_limit)
-    here.check_size(texts)
-    source = source if source == AUTO else known_code(here, source)
-    target = known_code(here, target)
+    if len(texts) > service.settings.batch_limit:
+        raise too_large(len(texts), service.settings.batch_limit)
+    service.check_size(texts)
+    source = source if source == AUTO else known_code(service, source)
+    target = known_code(service, target)
     form = fields.optional("format") or "text"
     if form not in _FORMATS:
         raise RefusedError(400, f"{form} format is not supported")
-    check_pair(here, source, target)
-    return Wanted(texts, isinstance(given, list), source, target, form, alternatives)
+    check_pair(service, source, target)
+    return CheckedRequest(texts, isinstance(query, list), source, target, form, alternatives)
 
 
-def check_pair(here: Service, source: str, target: str) -> None:
-    """Refuse two languages without a model between them, and a target that none has."""
-    if source == AUTO and here.routes.sources(target) == [target]:
+def check_pair(service: Service, source: str, target: str) -> None:
+    """Refuse two languages without a model between them, and a target that no model writes."""
+    if source == AUTO and service.routes.sources(target) == [target]:
         raise no_target(target)
-    if source != AUTO and here.routes.models(source, target) is None:
+    if source != AUTO and service.routes.models(source, target) is None:
         raise no_pair(source, target)
 
 
-def _check_room(here: Service, wanted: Wanted) -> None:
-    """Refuse what a full queue would refuse, before anything is begun: that takes less time."""
-    chain = None if wanted.source == AUTO else here.routes.models(wanted.source, wanted.target)
-    texts = [text for text in wanted.texts if has_words(text)]
+def _check_room(service: Service, checked: CheckedRequest) -> None:
+    """Refuse texts for which a queue has no room before any work begins, which takes less time."""
+    chain = (
+        None if checked.source == AUTO else service.routes.models(checked.source, checked.target)
+    )
+    texts = [text for text in checked.texts if has_words(text)]
     if chain and texts:
-        here.check_capacity([chain], sum(map(len, texts)))
+        service.check_capacity([chain], sum(map(len, texts)))
 
 
-def known_code(here: Service, given: str) -> str:
-    """Return the code of a language that is served; RefusedError for another."""
-    code = code_of(given)
-    if code not in here.routes.codes:
-        raise RefusedError(400, f"{given[:100]} is not supported")
+def known_code(service: Service, name: str) -> str:
+    """Return the code of a language; RefusedError if the server does not translate it."""
+    code = code_of(name)
+    if code not in service.routes.codes:
+        raise RefusedError(400, f"{name[:100]} is not supported")
     return code
 
 
@@ -120,71 +122,79 @@ def no_pair(source: str, target: str) -> RefusedError:
     )
 
 
-async def _answer(here: Service, wanted: Wanted, client: Client) -> Json:
-    detections = await _sources(here, wanted)
+async def _answer(service: Service, checked: CheckedRequest, client: Client) -> Json:
+    detections = await _sources(service, checked)
     sources = [detection.language for detection in detections]
-    found = await _translated(here, wanted, sources, {"form": wanted.form}, client)
+    found = await _translated(service, checked, sources, {"form": checked.form}, client)
     texts = [hypotheses[0] for hypotheses in found]
-    answer: dict[str, Any] = {"translatedText": texts if wanted.is_list else texts[0]}
-    if wanted.source == AUTO:
+    answer: dict[str, Any] = {"translatedText": texts if checked.is_list else texts[0]}
+    if checked.source == AUTO:
         told = [detection.as_dict() for detection in detections]
-        answer["detectedLanguage"] = told if wanted.is_list else told[0]
-    if wanted.alternatives:
-        others = await _alternatives(here, wanted, sources, texts, client)
-        answer["alternatives"] = others if wanted.is_list else others[0]
+        answer["detectedLanguage"] = told if checked.is_list else told[0]
+    if checked.alternatives:
+        others = await _alternatives(service, checked, sources, texts, client)
+        answer["alternatives"] = others if checked.is_list else others[0]
     return Json(answer)
 
 
 async def _alternatives(
-    here: Service, wanted: Wanted, sources: Sequence[str], best: Sequence[str], client: Client
+    service: Service,
+    checked: CheckedRequest,
+    sources: Sequence[str],
+    best: Sequence[str],
+    client: Client,
 ) -> list[list[str]]:
-    """Return other translations of each text; none of HTML, which is translated in pieces."""
-    if wanted.form != "text":
-        return [[] for _ in wanted.texts]
-    wish = {"n_best": wanted.alternatives + 1}
-    found = await _translated(here, wanted, sources, wish, client)
+    """Return other translations of each text; none of HTML, which is translated in parts."""
+    if checked.form != "text":
+        return [[] for _ in checked.texts]
+    wish = {"n_best": checked.alternatives + 1}
+    found = await _translated(service, checked, sources, wish, client)
     return [
-        _others(text, hypotheses, wanted.alternatives)
+        _others(text, hypotheses, checked.alternatives)
         for text, hypotheses in zip(best, found, strict=True)
     ]
 
 
-async def _sources(here: Service, wanted: Wanted) -> list[Detection]:
+async def _sources(service: Service, checked: CheckedRequest) -> list[Detection]:
     """Return the language of each text: that of the request, or else the detected one."""
-    if wanted.source != AUTO:
-        return [Detection(100, wanted.source)] * len(wanted.texts)
-    codes = here.routes.sources(wanted.target)
-    shown = text_of_html if wanted.form == "html" else str
-    return await run_in_threadpool(lambda: [_source(shown(text), codes) for text in wanted.texts])
+    if checked.source != AUTO:
+        return [Detection(100, checked.source)] * len(checked.texts)
+    codes = service.routes.sources(checked.target)
+    shown = text_of_html if checked.form == "html" else str
+    return await run_in_threadpool(lambda: [_source(shown(text), codes) for text in checked.texts])
 
 
 def _source(text: str, codes: Sequence[str]) -> Detection:
-    """Return the detected language of a text, among those that can be translated."""
+    """Return the detected language of a text, among these languages."""
     if found := detect(text, codes):
         return found[0]
     return _UNKNOWN if _UNKNOWN.language in codes else Detection(0, codes[0])
 
 
 async def _translated(
-    here: Service, wanted: Wanted, sources: Sequence[str], wish: Mapping[str, Any], client: Client
+    service: Service,
+    checked: CheckedRequest,
+    sources: Sequence[str],
+    wish: Mapping[str, Any],
+    client: Client,
 ) -> list[list[str]]:
-    """Return for each text its translations, best first.
+    """Return the translations of each text, best first.
 
     Text without a letter or a digit, or in the target language, is its own translation. Raises
-    RefusedError if one text cannot be translated: a client must not take silence for a translation.
+    RefusedError if one text cannot be translated: a client must not mistake it for a translation.
     """
-    results = [[text] for text in wanted.texts]
+    results = [[text] for text in checked.texts]
     for source in dict.fromkeys(sources):
         places = [
             place
-            for place, text in enumerate(wanted.texts)
+            for place, text in enumerate(checked.texts)
             if sources[place] == source and has_words(text)
         ]
-        chain = here.routes.models(source, wanted.target)
+        chain = service.routes.models(source, checked.target)
         assert chain is not None
         if chain and places:
-            texts = [wanted.texts[place] for place in places]
-            items = await here.translate(chain, texts, wish, client)
+            texts = [checked.texts[place] for place in places]
+            items = await service.translate(chain, texts, wish, client)
             for place, item in zip(places, items, strict=True):
                 results[place] = _texts_of(item)
     return results
@@ -198,13 +208,13 @@ def _texts_of(item: Item) -> list[str]:
 
 
 def _others(best: str, texts: Sequence[str], most: int) -> list[str]:
-    """Return the alternatives: different from the translation and from each other, not empty."""
+    """Return at most `most` alternatives: not blank, and all different, also from the best."""
     different = [text for text in dict.fromkeys(texts) if text.strip() and text != best]
     return different[:most]
 
 
 def _cost(fields: Fields) -> int:
-    """Return the number of texts, as far as they can be counted before they are checked."""
+    """Return the number of texts in a request that is not checked yet; 1 if it has none."""
     try:
         texts = fields.texts("q")
     except RefusedError:
@@ -213,30 +223,30 @@ def _cost(fields: Fields) -> int:
 
 
 @router.post("/detect", openapi_extra=DETECT)
-async def detect_language(here: Here, request: Request) -> Json:
-    """Return the languages that a text may be in, best first; a list is one text."""
-    fields = await read_fields(request, here.settings.body_limit)
-    client = here.client(request, fields.optional("api_key"))
-    here.use(client, 1)
-    given = fields.texts("q")
-    texts = given if isinstance(given, list) else [given]
-    here.check_size(texts)
-    found = await run_in_threadpool(detect, "\n".join(texts), here.routes.codes)
+async def detect_language(service: CurrentService, request: Request) -> Json:
+    """Return the languages that a text may be in, best first; a list counts as one text."""
+    fields = await read_fields(request, service.settings.body_limit)
+    client = service.client(request, fields.optional("api_key"))
+    service.use(client, 1)
+    query = fields.texts("q")
+    texts = query if isinstance(query, list) else [query]
+    service.check_size(texts)
+    found = await run_in_threadpool(detect, "\n".join(texts), service.routes.codes)
     return Json([detection.as_dict() for detection in found[:_DETECTIONS] or [_UNKNOWN]])
 
 
 @router.get("/languages", openapi_extra=LANGUAGES)
-async def languages(here: Here) -> Json:
-    """Return the languages, each with the languages that it is translated to."""
-    return Json(here.routes.described())
+async def languages(service: CurrentService) -> Json:
+    """Return the languages, each with the languages that it can be translated to."""
+    return Json(service.routes.described())
 
 
 @router.get("/frontend/settings", openapi_extra=FRONTEND_SETTINGS)
-async def frontend_settings(here: Here) -> Json:
-    """Return what LibreTranslate's page and some clients ask for first."""
-    settings, codes = here.settings, here.routes.codes
+async def frontend_settings(service: CurrentService) -> Json:
+    """Return the settings that LibreTranslate's page and some clients request first."""
+    settings, codes = service.settings, service.routes.codes
     source = codes[0] if codes else "en"
-    target = next((code for code in here.routes.targets(source) if code != source), source)
+    target = next((code for code in service.routes.targets(source) if code != source), source)
     return Json({
         "apiKeys": settings.api_keys is not None,
         "charLimit": -1 if settings.char_limit is None else settings.char_limit,

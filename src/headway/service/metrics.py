@@ -1,4 +1,4 @@
-"""Measurements for Prometheus: requests, queues and work, without texts, keys or addresses."""
+"""Metrics for Prometheus: requests, queues and work, without texts, keys or addresses."""
 
 import asyncio
 import time
@@ -13,11 +13,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from headway.service.descriptions import ERRORS, METRICS
 from headway.service.served_model import ServedModel
-from headway.service.service import Here, Service
+from headway.service.service import CurrentService, Service
 
 router = APIRouter(responses=ERRORS)
 
-_SECONDS = 1.0  # for the measurements of a process
+_SECONDS = 1.0  # in which a process must send its measurements
 _BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 
@@ -49,7 +49,7 @@ class Metrics:
 
 
 class Measured:
-    """Count the requests that pass to an application, and their seconds."""
+    """Middleware that counts the requests of an application, and measures their seconds."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         """Measure this application."""
@@ -71,14 +71,14 @@ class Measured:
         try:
             await self.app(scope, receive, note)
         finally:
-            # The path itself would be a label without bounds.
+            # Not the path itself: the number of its values has no bound.
             route = getattr(scope.get("route"), "path", "other")
             self.metrics.requests.labels(route, str(status)).inc()
             self.metrics.seconds.labels(route).observe(time.perf_counter() - begun)
 
 
 class _Now(Collector):
-    """The queues and the work of the models at this moment."""
+    """The queues and the work of the models when they were measured."""
 
     def __init__(self, measured: Iterable[tuple[ServedModel, dict[str, int]]]) -> None:
         self.measured = list(measured)
@@ -109,17 +109,17 @@ class _Now(Collector):
 
 
 @router.get("/metrics", openapi_extra=METRICS, response_class=Response)
-async def metrics(here: Here, request: Request) -> Response:
-    """Return the measurements in Prometheus' text form; needs a key if the server does."""
-    here.client(request, "")
-    own: Metrics = request.app.state.metrics
+async def metrics(service: CurrentService, request: Request) -> Response:
+    """Return the metrics in Prometheus' text format; if the server requires a key, so does this."""
+    service.client(request, "")
+    counters: Metrics = request.app.state.metrics
     now = CollectorRegistry()
-    now.register(_Now(await _measure(here)))
-    text = generate_latest(own.registry) + generate_latest(now)
+    now.register(_Now(await _measure(service)))
+    text = generate_latest(counters.registry) + generate_latest(now)
     return Response(text, media_type=CONTENT_TYPE_LATEST)
 
 
-async def _measure(here: Service) -> list[tuple[ServedModel, dict[str, int]]]:
-    models = list(here.models.values())
+async def _measure(service: Service) -> list[tuple[ServedModel, dict[str, int]]]:
+    models = list(service.models.values())
     measured = await asyncio.gather(*(model.measure(_SECONDS) for model in models))
     return list(zip(models, measured, strict=True))

@@ -1,4 +1,4 @@
-"""The web process's side of a process that translates (`headway.service.engine.process`)."""
+"""How the web process talks to a process that translates (`headway.service.engine.process`)."""
 
 import asyncio
 import itertools
@@ -19,8 +19,8 @@ _log = logging.getLogger("headway.service")
 Item = dict[str, Any]
 """The answer for one text: `translation` with `pieces`, or `error`."""
 
-_LINE_BYTES = 2**28  # more than any message has
-_SECONDS_TO_END = 5.0  # of a process without work
+_LINE_BYTES = 2**28  # more than any message takes
+_SECONDS_TO_END = 5.0  # in which a process without work must end
 
 
 class ProcessEndedError(HeadwayError):
@@ -40,7 +40,7 @@ class ModelProcess:
     """A process with one model. It translates the texts of several jobs together."""
 
     def __init__(self, process: Process, facts: Mapping[str, Any]) -> None:
-        """Take a process that is ready; `start` makes one."""
+        """Use a process that is ready; `start` starts one."""
         self.process, self.facts = process, facts
         self._numbers = itertools.count(1)
         self._jobs: dict[int, _Job] = {}
@@ -61,7 +61,7 @@ class ModelProcess:
             )
         )  # fmt: skip
         try:
-            # Shielded: if it were cancelled half-way, Python 3.11 would wait forever.
+            # Shielded, because Python 3.11 would wait forever if the start were cancelled half-way.
             process = await asyncio.shield(starting)
             assert process.stdout is not None
             message = json.loads(await process.stdout.readline() or "{}")
@@ -94,11 +94,11 @@ class ModelProcess:
         each: Callable[[int, Item], None] = lambda place, item: None,
         part: Callable[[int, str], None] = lambda place, text: None,
     ) -> list[Item]:
-        """Return an answer for each text. If this is cancelled, the texts are given up.
+        """Return an answer for each text. If this coroutine is cancelled, the texts are given up.
 
-        client: takes turns with others. each: receives the place and the answer of each text as
-        soon as it is there; part: before that, those of its parts, if the wish has parts. Raises
-        ProcessEndedError.
+        client: the clients take turns. each: receives the index and the answer of each text as soon
+        as it is translated. part: before that, receives the index and the translation of each part,
+        if the wish has "parts". Raises ProcessEndedError.
         """
         number, job = next(self._numbers), _Job({}, len(texts), each, part)
         if not texts:
@@ -119,7 +119,7 @@ class ModelProcess:
                     self._send({"cancel": number})
 
     async def measure(self) -> dict[str, int]:
-        """Return how many units of work wait and are at work, and how many could be."""
+        """Return how many units of work wait, how many are at work, and how many could be."""
         number = next(self._numbers)
         self._measures[number] = asyncio.get_running_loop().create_future()
         try:
@@ -134,7 +134,7 @@ class ModelProcess:
         self.process.stdin.close()
         while self._jobs and self.is_alive:
             await asyncio.wait([job.done for job in self._jobs.values()])
-            await asyncio.sleep(0)  # those who wait for the jobs remove them
+            await asyncio.sleep(0)  # lets `translate` remove its job
         try:
             await asyncio.wait_for(asyncio.shield(self.ended), _SECONDS_TO_END)
         except TimeoutError:
@@ -142,12 +142,12 @@ class ModelProcess:
             await self.ended
 
     def kill(self) -> None:
-        """End the process at once."""
+        """Kill the process."""
         with suppress(ProcessLookupError):
             self.process.kill()
 
     def _send(self, message: Mapping[str, Any]) -> None:
-        """Send a message without waiting: the limits on what is accepted bound its memory."""
+        """Send a message without waiting; the limits on accepted text bound the memory of this."""
         stdin = self.process.stdin
         assert stdin is not None
         if not self.is_alive or stdin.is_closing():
@@ -155,7 +155,7 @@ class ModelProcess:
         stdin.write(f"{to_json(message, compact=True)}\n".encode())
 
     async def _read(self) -> None:
-        """Hand on the answers until the process ends; then fail what it did not answer."""
+        """Pass on the answers until the process ends; then fail the unanswered jobs."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
@@ -163,12 +163,12 @@ class ModelProcess:
                 self._receive(json.loads(line))
         except ConnectionError:
             pass
-        except Exception as error:  # of an answer that is no message
+        except Exception as error:  # an answer is not a valid message
             _log.warning("The process that translates is ended", exc_info=error)
             self.kill()
         await self.process.wait()
         self.process.stdin.close()
-        with suppress(ConnectionError):  # or asyncio would log that nothing has asked for it
+        with suppress(ConnectionError):  # else asyncio would log an exception never retrieved
             await self.process.stdin.wait_closed()
         error = ProcessEndedError("The process that translates has ended.", "Ask again.")
         waiting = [*(job.done for job in self._jobs.values()), *self._measures.values()]
@@ -178,8 +178,9 @@ class ModelProcess:
 
     def _receive(self, message: dict[str, Any]) -> None:
         if "measured" in message:
-            if (asked := self._measures.get(message.pop("measured"))) and not asked.done():
-                asked.set_result(message)
+            waiting = self._measures.get(message.pop("measured"))
+            if waiting is not None and not waiting.done():
+                waiting.set_result(message)
             return
         job = self._jobs.get(message["job"])
         if job is None:

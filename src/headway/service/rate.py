@@ -9,7 +9,7 @@ from headway.errors import ConfigError
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 _RATE = re.compile(r"(\d{1,9})\s*/\s*(second|minute|hour|day)")
-_CLIENTS = 10_000  # remembered at most; the one that was away longest is forgotten
+_CLIENTS = 10_000  # to remember; beyond that, the one whose last request is oldest is forgotten
 
 
 class Rate(NamedTuple):
@@ -19,7 +19,7 @@ class Rate(NamedTuple):
     seconds: int
 
     def __str__(self) -> str:
-        """Return it as LibreTranslate's clients read it."""
+        """Return the rate as LibreTranslate's clients read it."""
         unit = next(unit for unit, seconds in _SECONDS.items() if seconds == self.seconds)
         return f"{self.texts} per 1 {unit}"
 
@@ -40,20 +40,20 @@ def parse_rate(text: str) -> Rate:
 
 
 class RateLimit:
-    """Count what each client uses: the texts of the rate at once, then one in each step of time."""
+    """Let each client send the texts of a rate at once, and then one text per step of time."""
 
     def __init__(self, rate: Rate) -> None:
-        """Begin with clients that have used nothing."""
+        """Begin without clients."""
         self.rate = rate
         self._step = rate.seconds / rate.texts
         self._free_at: OrderedDict[str, float] = OrderedDict()
-        """By client, the time at which it will have used nothing (the generic cell rate algorithm).
-        """
+        """For each client, the time from which its whole rate is free again (the generic cell rate
+        algorithm)."""
 
     def use(self, client: str, cost: int, now: float) -> float:
-        """Let a client use `cost` at the time `now`; return 0, or the seconds until it may.
+        """Let a client send `cost` texts at the time `now`; return 0, or the seconds to wait.
 
-        What costs more than the whole rate may begin when the client has used nothing.
+        A request of more texts than the rate may begin when the client's whole rate is free.
         """
         free_at = max(self._free_at.pop(client, now), now)
         wait = free_at + min(cost, self.rate.texts) * self._step - now - self.rate.seconds
@@ -65,7 +65,7 @@ class RateLimit:
 
 
 def client_of(address: str) -> str:
-    """Return what counts as one client: an address, or the network of 64 bits of an IPv6 address.
+    """Return the name of the client at an address: the address, or its /64 network in IPv6.
 
     An IPv4 address within IPv6, as a server on `::` sees it, counts as the IPv4 address.
 

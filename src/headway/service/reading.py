@@ -1,4 +1,4 @@
-"""Requests as LibreTranslate's clients send them: JSON, forms, and fields in the query."""
+"""Reads requests as LibreTranslate's clients send them: JSON, forms, and fields in the query."""
 
 import json
 import re
@@ -26,7 +26,7 @@ class Fields:
     """The fields of a request. A value is missing if it is empty, as for LibreTranslate."""
 
     def __init__(self, values: dict[str, Any]) -> None:
-        """Take the values by name."""
+        """Use these values, by name of the field."""
         self._values = values
 
     def text(self, name: str) -> str:
@@ -51,7 +51,7 @@ class Fields:
         return [_text(name, item) for item in value]
 
     def upload(self, name: str) -> Upload:
-        """Return a file; RefusedError if it is missing or no file."""
+        """Return a file; RefusedError if it is missing, or the field is not a file."""
         value = self._values.get(name)
         if not isinstance(value, Upload):
             raise missing(name)
@@ -71,14 +71,14 @@ class Fields:
 
 
 def missing(name: str) -> RefusedError:
-    """Return LibreTranslate's error for a field that is not there."""
+    """Return LibreTranslate's error for a missing field."""
     return RefusedError(400, f"Invalid request: missing {name} parameter")
 
 
 async def read_fields(request: Request, body_limit: int) -> Fields:
-    """Read the fields: of a JSON object, or of the query and the form.
+    """Read the fields of a JSON object, or else of the query and the form.
 
-    A repeated `q` is a list. body_limit: the most bytes of a field, as of the whole body.
+    A repeated `q` becomes a list. body_limit: the most bytes of a field, which is that of a body.
     """
     if _JSON.match(request.headers.get("content-type", "").strip().lower()):
         return Fields(_json_object(await request.body()))
@@ -92,10 +92,10 @@ async def read_fields(request: Request, body_limit: int) -> Fields:
 
 
 def _pairs(encoded: bytes) -> list[tuple[str, str]]:
-    """Return the fields of a query, or of a form that is written like one.
+    """Return the fields of a query, or of a form that is encoded like a query.
 
-    Letters beyond ASCII may be as they are, in UTF-8: `curl -d` sends them so. Starlette would take
-    their bytes for Latin-1.
+    Letters beyond ASCII may be plain UTF-8, as `curl -d` sends them. Starlette would read their
+    bytes as Latin-1.
     """
     try:
         return parse_qsl(
@@ -111,7 +111,7 @@ async def _form(request: Request, body_limit: int) -> list[tuple[str, Any]]:
         form = await request.form(
             max_fields=_MOST_FIELDS, max_files=_MOST_FIELDS, max_part_size=body_limit
         )
-    except Exception as error:  # whatever the parser says of bytes that are no form
+    except Exception as error:  # any error of the parser, for bytes that are not a form
         raise RefusedError(400, "Invalid request: the form cannot be read") from error
     try:
         return [
@@ -142,7 +142,7 @@ def _without_returns(value: Any) -> Any:
 
 
 def _by_name(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the first value of each name; `q` has all."""
+    """Return the first value of each name; for `q`, all values."""
     values: dict[str, Any] = {}
     for name, value in pairs:
         values.setdefault(name, value)

@@ -1,4 +1,4 @@
-"""Run the server: start the models and listen at an address."""
+"""Runs the server: starts the models, and listens at an address."""
 
 import asyncio
 import contextlib
@@ -20,8 +20,8 @@ from headway.saved_bundle import read_bundle
 from headway.service.languages import Direction, direction_of, parse_direction
 from headway.service.settings import Settings
 
-_SECONDS_TO_END = 5  # beyond those that a request may take
-_SECONDS_OF_NOTICE = 1.0  # in which load balancers see that the server is ending
+_SECONDS_TO_END = 5  # in addition to those that a request may take
+_SECONDS_OF_NOTICE = 1.0  # in which load balancers can see that the server is ending
 
 
 def serve(
@@ -38,10 +38,10 @@ def serve(
 ) -> None:
     """Serve these bundles until Ctrl-C or SIGTERM; call `ready` with the address once it answers.
 
-    port: 0 takes a free one. explorer: also show the explorer, at all addresses that the service
-    does not have. languages: of each bundle in order, such as `de-en`; by default those that the
+    port: 0 chooses a free one. explorer: also serve the explorer, at all paths that are not routes
+    of the service. languages: of each bundle in order, such as `de-en`; by default those that the
     bundle names. Raises MissingExtraError without FastAPI, ServingError if the server cannot listen
-    at that address, ConfigError for limits that the explorer would not keep, and the error of a
+    at that address, ConfigError for limits that the explorer would not apply, and the error of a
     bundle that cannot be loaded.
     """
     uvicorn = _library()
@@ -53,7 +53,8 @@ def serve(
     if explorer:
         _check_limits(settings)
     allow_many_open_files()
-    logging.getLogger("python_multipart").setLevel(logging.ERROR)  # else a line for each bad form
+    # Otherwise each malformed form would write a line into the log.
+    logging.getLogger("python_multipart").setLevel(logging.ERROR)
     with _listen(host, port) as listener:
         explorer_app = _explorer(paths, device, host, settings, trust_code) if explorer else None
         directions = _directions(paths, languages, explorer=explorer)
@@ -78,17 +79,17 @@ def serve(
                 self.should_exit = self.should_exit or self.failure is not None
 
             def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-                """End: at once by Ctrl-C, after the accepted requests by SIGTERM."""
+                """End the server: at once by Ctrl-C, after the accepted requests by SIGTERM."""
                 service.draining = True
                 if sig == TERMINATION:
                     self.notice = _SECONDS_OF_NOTICE
                     self.config.timeout_graceful_shutdown = int(settings.timeout) + _SECONDS_TO_END
-                    self.should_exit = True  # and the status will be 0
+                    self.should_exit = True  # without uvicorn's handler, the exit status is 0
                 else:
                     super().handle_exit(sig, frame)
 
             async def shutdown(self, sockets: list[Any] | None = None) -> None:
-                """Refuse requests with 503 for a moment, then connections, too."""
+                """Refuse requests with 503 for a moment, then refuse connections."""
                 await asyncio.sleep(self.notice)
                 await super().shutdown(sockets)
 
@@ -108,7 +109,7 @@ def serve(
 
 
 def _library() -> Any:
-    """Return uvicorn, when all that the extra installs is there."""
+    """Return uvicorn; MissingExtraError if a package of the extra is not installed."""
     try:
         import fastapi  # noqa: F401
         import latex2mathml  # noqa: F401
@@ -122,9 +123,9 @@ def _library() -> Any:
 
 
 def _check_limits(settings: Settings) -> None:
-    """Refuse limits on clients next to the explorer, which translates for everyone."""
-    for option, given in (("--require-key", settings.require_key), ("--rate", settings.rate)):
-        if given:
+    """Refuse limits on clients together with the explorer, which translates for everyone."""
+    for option, value in (("--require-key", settings.require_key), ("--rate", settings.rate)):
+        if value:
             raise ConfigError(
                 f"{option} is given, but the explorer translates without keys and limits.",
                 "Leave the explorer out with --no-explorer.",
@@ -202,7 +203,7 @@ def _listen(host: str, port: int) -> socket.socket:
     # With this protocol asyncio sends small answers without delay (TCP_NODELAY).
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        if sys.platform != "win32":  # where it would let two servers have one address
+        if sys.platform != "win32":  # there, it would let two servers use one address
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((bare, port))
         listener.listen(128)

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BEAM = 32
-_LISTED = 100  # terms, banned texts
+_LISTED = 100  # texts in one of the lists: terms, banned, keep
 _ENTRIES = 1000  # of a glossary
 
 
@@ -28,17 +28,17 @@ class TranslateBody(BaseModel):
 
     texts: list[Text] = Field(min_length=1)
     source: Short | None = None
-    """A code, or auto; needs target. Instead of both, model."""
+    """A code, or auto; needs `target`. A request may name a `model` instead of both."""
     target: Short | None = None
     model: Short | None = None
     format: Literal["text", "html"] | None = None
-    """Translate each text as a document of this form, whose answer is a text with flags."""
+    """Translate each text as a document of this format; the answer is a text with flags."""
     keep: list[Short] = Field(default_factory=list, max_length=_LISTED)
-    """Texts that are left as they are in documents."""
+    """Texts that are not translated in documents."""
     n_best: int = Field(default=1, ge=1, le=_BEAM)
     beam: int | None = Field(default=None, ge=1, le=_BEAM)
     prefix: Short | list[Short] | None = None
-    """The beginning of the translation, of each text or of all."""
+    """How the translations begin: one prefix for all texts, or a list with one for each text."""
     terms: list[Short] = Field(default_factory=list, max_length=_LISTED)
     """Words that must occur in each translation."""
     banned: list[Short] = Field(default_factory=list, max_length=_LISTED)

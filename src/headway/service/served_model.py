@@ -1,4 +1,4 @@
-"""One served model: its process, started again when it ends, and replaced with its bundle."""
+"""One served model: its process restarts when it ends, and is replaced when its bundle changes."""
 
 import asyncio
 import logging
@@ -18,11 +18,11 @@ from headway.service.model_process import Item, ModelProcess, ProcessEndedError
 
 _log = logging.getLogger("headway.service")
 
-_SECONDS_BETWEEN_LOOKS = 2.0  # at the bundle
-_SECONDS_BEFORE_START = 1.0  # of a process in place of one that ended
-_SECONDS_BEFORE_RETRY = 10.0  # of a changed bundle that could not be loaded
-_SECONDS_OF_START = 5.0  # about
-_RECENT = 10.0  # seconds for which a translation shows that the process works
+_SECONDS_BETWEEN_LOOKS = 2.0  # at the bundle, which may have changed
+_SECONDS_BEFORE_START = 1.0  # until a process replaces one that ended
+_SECONDS_BEFORE_RETRY = 10.0  # until a changed bundle that could not be loaded is tried again
+_SECONDS_OF_START = 5.0  # the usual time to load a model
+_RECENT = 10.0  # seconds for which a translation proves that the process works
 
 Each = Callable[[int, Item], None]
 Part = Callable[[int, str], None]
@@ -43,8 +43,8 @@ class ServedModel:
     ) -> None:
         """Describe the model; `run` starts its process.
 
-        path: of the bundle or run. direction: None if its languages are unknown. arguments: of the
-        process, after the path. start: starts one with arguments.
+        path: the bundle or run. direction: None if its languages are unknown. arguments: of the
+        process, after the path. start: starts a process with these arguments.
         """
         self.name, self.path, self.direction = name, path, direction
         self.backlog = backlog
@@ -52,17 +52,17 @@ class ServedModel:
         self._process: ModelProcess | None = None
         self._last_answer = float("-inf")
         self.count_text: Callable[[str, int], None] = lambda model, pieces: None
-        """Receives the name of the model and the source pieces of each text it has translated."""
+        """Receives the model's name and the number of target tokens of each translated text."""
         self.tried = asyncio.Event()
         """Set once the first start has succeeded or failed."""
         self.failure: HeadwayError | None = None
-        """Why the model could not be loaded; None once it was."""
+        """The error of the last start; None if it succeeded."""
         self.replaced = 0
-        """How often the process was started again or replaced."""
+        """How often a new process has replaced another one."""
 
     @property
     def is_ready(self) -> bool:
-        """Return True if the process has loaded the model and lives."""
+        """Return True if the process has loaded the model and is running."""
         return self._process is not None and self._process.is_alive
 
     @property
@@ -71,32 +71,32 @@ class ServedModel:
         return {} if self._process is None else self._process.facts
 
     async def run(self) -> None:
-        """Keep a process with the present bundle until this is cancelled."""
+        """Keep a process running with the present bundle, until this coroutine is cancelled."""
         while True:
             stamp = _stamp(self.path)
             await self._start()
             retry = time.monotonic() + _SECONDS_BEFORE_RETRY
             while self.is_ready and (stamp is None or _stamp(self.path) in (stamp, None)):
                 if self.failure is not None and time.monotonic() > retry:
-                    break  # perhaps not all files of the bundle were there
+                    break  # perhaps the bundle was not complete before
                 assert self._process is not None
                 await asyncio.wait([self._process.ended], timeout=_SECONDS_BETWEEN_LOOKS)
             if self.is_ready and self.failure is None:
-                _log.warning("%s has changed, and is loaded anew", self.path)
+                _log.warning("%s has changed, and is loaded again", self.path)
             elif not self.is_ready:
                 if self.failure is None:
                     _log.warning("The process of %s has ended, and is started again", self.name)
                 await asyncio.sleep(_SECONDS_BEFORE_START)
 
     async def _start(self) -> None:
-        """Start a process and let it take over; the old one finishes its work and ends."""
+        """Start a process and use it from now on; the old one finishes its work and ends."""
         try:
-            fresh = await self._start_process([str(self.path), *self._arguments])
+            process = await self._start_process([str(self.path), *self._arguments])
         except HeadwayError as error:
             self.failure = error
             _log.warning("%s cannot be loaded: %s", self.path, error)
-            return  # an old process goes on until another try
-        except Exception as error:  # of the system, or of an answer that is no JSON
+            return  # an old process goes on until the next try
+        except Exception as error:  # of the system, or for an answer that is not JSON
             self.failure = ServingError(
                 f"The process of {self.name} cannot be started ({error}).",
                 "The log of the server says more.",
@@ -105,7 +105,7 @@ class ServedModel:
             return
         finally:
             self.tried.set()
-        old, self._process, self.failure = self._process, fresh, None
+        old, self._process, self.failure = self._process, process, None
         if old is not None:
             self.replaced += 1
             closing = asyncio.create_task(old.close())
@@ -119,7 +119,7 @@ class ServedModel:
     async def translate(
         self, texts: Sequence[str], wish: Mapping[str, Any], client: str, **more: Any
     ) -> list[Item]:
-        """Return an answer for each text, by the process of this moment.
+        """Return an answer for each text, from the present process.
 
         more: prefixes, each and part, as in `ModelProcess.translate`. Raises UnavailableError if
         there is no process, or if it ends meanwhile.
@@ -145,8 +145,8 @@ class ServedModel:
         except ProcessEndedError:
             raise self.unavailable() from None
         finally:
-            rest = sum(size for place, size in enumerate(sizes) if place not in answered)
-            self.backlog.remove(rest, translated=False)
+            unanswered = sum(size for place, size in enumerate(sizes) if place not in answered)
+            self.backlog.remove(unanswered, translated=False)
 
     def unavailable(self) -> UnavailableError:
         """Return the error for a request while there is no process."""
@@ -155,7 +155,7 @@ class ServedModel:
         )
 
     async def works(self, seconds: float) -> bool:
-        """Return True if the process has translated lately, or does so within these seconds."""
+        """Return True if the process has translated recently, or does so within these seconds."""
         if not self.is_ready or self._process is None:
             return False
         if time.monotonic() - self._last_answer < _RECENT:
@@ -179,10 +179,10 @@ class ServedModel:
 def costs_of(
     texts: Sequence[str], wish: Mapping[str, Any], prefixes: Sequence[str] | None = None
 ) -> list[int]:
-    """Return what each text takes of the queue: its characters, and those that are forced.
+    """Return how many characters of the queue each text takes: its own, and the forced ones.
 
-    Those of the terms and of its prefix count once for each hypothesis of the beam, as far as the
-    request names its size: a search with terms takes time in proportion to both.
+    Terms and prefix are forced. They count once for each hypothesis of the beam, if the request
+    names its size, because a search with terms takes time in proportion to both.
 
     >>> costs_of(["abc", "d"], {"terms": ["xy"], "beam_size": 4}, ["z", ""])
     [15, 9]
@@ -190,11 +190,11 @@ def costs_of(
     beam = max(wish.get("beam_size", 1), wish.get("n_best", 1))
     terms = sum(map(len, wish.get("terms", ())))
     forced = [terms + len(prefix) for prefix in prefixes or [""] * len(texts)]
-    return [len(text) + beam * more for text, more in zip(texts, forced, strict=True)]
+    return [len(text) + beam * count for text, count in zip(texts, forced, strict=True)]
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
-    """Return what changes when the bundle does; None on the hub, or while it cannot be read."""
+    """Return values that change with the bundle; None on the hub, or while it cannot be read."""
     if hub_address(path):
         return None
     try:

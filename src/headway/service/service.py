@@ -19,15 +19,15 @@ from headway.serving.failures import RefusedError
 
 Answer = TypeVar("Answer")
 
-_OF_BOTH = ("form", "file", "keep", "split_sentences")  # what a pivot's first model is asked, too
-_GONE = 499  # as nginx counts requests whose client has gone
+_OF_BOTH = ("form", "file", "keep", "split_sentences")  # wishes for the first of two models, too
+_GONE = 499  # nginx's status for a request whose client has disconnected
 
 
 class Service:
     """The models of a server, and the rules for its clients."""
 
     def __init__(self, models: Sequence[ServedModel], settings: Settings) -> None:
-        """Serve these models, which `start` starts."""
+        """Serve these models; `start` starts their processes."""
         self.models = {model.name: model for model in models}
         self.settings = settings
         self.keys = Keys(settings.api_keys)
@@ -36,7 +36,7 @@ class Service:
         pivot = settings.pivot and check_pivot(settings.pivot, directions.values())
         self.routes = Routes(directions, pivot)
         self.draining = False
-        """True once the server is stopped: it finishes its requests, and accepts no more."""
+        """True once the server was told to end: it finishes its requests, and accepts no more."""
         self._running: list[asyncio.Task[None]] = []
         self._clock: Callable[[], float] = time.monotonic
 
@@ -45,7 +45,7 @@ class Service:
         self._running = [asyncio.create_task(model.run()) for model in self.models.values()]
 
     async def first_failure(self) -> HeadwayError | None:
-        """Wait until all models were tried; return why one of them cannot be loaded, if so."""
+        """Wait until each model was tried; return the error of the first that cannot be loaded."""
         for model in self.models.values():
             await model.tried.wait()
             if model.failure is not None:
@@ -60,7 +60,7 @@ class Service:
         await asyncio.gather(*(model.close() for model in self.models.values()))
 
     def client(self, request: Request, key: str) -> Client:
-        """Return the sender of a request; RefusedError for a wrong key, or a missing one."""
+        """Return the sender of a request; RefusedError for an invalid key, or a missing one."""
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         if not key and kind.lower() == "bearer":
             key = token.strip()
@@ -86,7 +86,7 @@ class Service:
                 )
 
     def check_size(self, texts: Sequence[str]) -> None:
-        """Refuse a text, or texts together, that are longer than this server takes."""
+        """Refuse a text that is too long, or texts that together are too long for a queue."""
         limit = self.settings.char_limit
         for text in texts:
             if limit is not None and len(text) > limit:
@@ -105,10 +105,10 @@ class Service:
         each: Each = lambda place, item: None,
         part: Part = lambda place, text: None,
     ) -> list[Item]:
-        """Return an answer for each text, by one model or two, one after the other.
+        """Return an answer for each text, from one model, or from two, one after the other.
 
-        Both have the form of the wish, the texts that stay, and the division into sentences. The
-        rest of the wish, the prefixes, `each` and `part` are for the last one. Raises
+        Two models share the wish's document format, kept texts and division into sentences. The
+        other wishes, the prefixes, `each` and `part` apply to the last model alone. Raises
         UnavailableError if the queue of a model is full, or its process does not run.
         """
         models = [self.models[name] for name in chain]
@@ -122,11 +122,11 @@ class Service:
         shared = {name: wish[name] for name in _OF_BOTH if name in wish}
         items = await first.translate(texts, shared, line)
         places = [place for place, item in enumerate(items) if "error" not in item]
-        between = [items[place]["translation"]["text"] for place in places]
-        chosen = prefixes and [prefixes[place] for place in places]
+        pivot_texts = [items[place]["translation"]["text"] for place in places]
+        their_prefixes = prefixes and [prefixes[place] for place in places]
         answers = await second.translate(
-            between, wish, line, prefixes=chosen, each=lambda n, item: each(places[n], item),
-            part=lambda n, text: part(places[n], text),
+            pivot_texts, wish, line, prefixes=their_prefixes,
+            each=lambda n, item: each(places[n], item), part=lambda n, text: part(places[n], text),
         )  # fmt: skip
         for place, answer in zip(places, answers, strict=True):
             items[place] = answer
@@ -148,7 +148,7 @@ class Service:
     async def until_deadline(
         self, request: Request, work: Coroutine[Any, Any, Answer], seconds: float | None = None
     ) -> Answer:
-        """Return the result of work that is given up at its deadline, or when the client is gone.
+        """Return the result of work; give it up at its deadline, or when the client disconnects.
 
         seconds: at most those of the settings. Raises RefusedError with the status 504 or 499.
         """
@@ -156,7 +156,7 @@ class Service:
         is_gone = False
 
         async def watch() -> None:
-            """End the work when the client has closed its connection; its body has been read."""
+            """End the work when the client, whose body has been read, closes the connection."""
             nonlocal is_gone
             while (await request.receive())["type"] != "http.disconnect":
                 pass
@@ -188,9 +188,9 @@ async def service_of(request: Request) -> Service:
     return request.app.state.service
 
 
-Here = Annotated[Service, Depends(service_of)]
+CurrentService = Annotated[Service, Depends(service_of)]
 
 
 def _line_of(client: Client) -> str:
-    """Return the name of a client's place in line: no address can take that of a key."""
+    """Return the name under which a client waits; an address never has that of a key's owner."""
     return f"{'key' if client.has_key else 'address'} {client.name}"

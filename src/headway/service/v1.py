@@ -1,4 +1,4 @@
-"""Headway's own routes: each text has an answer of its own, with all that is known about it."""
+"""Headway's own routes: each text has its own answer, with scores, flags and other facts."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -17,22 +17,22 @@ from headway.service.libretranslate import AUTO, no_pair, no_target
 from headway.service.model_process import Item
 from headway.service.schemas import TranslateBody
 from headway.service.served_model import Part, costs_of
-from headway.service.service import Here, Service, too_large
+from headway.service.service import CurrentService, Service, too_large
 from headway.serving.failures import Json, RefusedError, error_body, json_bytes
 
 router = APIRouter(prefix="/v1", responses=OWN_ERRORS)
 
 Put = Callable[[int, dict[str, Any]], None]
 
-_FORCED = 500  # characters of the terms and the prefix of a text
+_FORCED = 500  # most characters of a text's terms and prefix together
 
 
-class Asked(NamedTuple):
+class CheckedRequest(NamedTuple):
     """A checked request."""
 
     texts: list[str]
     chains: list[Sequence[str]]
-    """For each text the models that translate it, one after the other."""
+    """For each text, the models that translate it, one after the other."""
     detections: list[Detection] | None
     wish: dict[str, Any]
     prefixes: list[str]
@@ -41,9 +41,9 @@ class Asked(NamedTuple):
 
 
 @router.get("/models", openapi_extra=MODELS)
-async def models(here: Here, request: Request) -> Json:
+async def models(service: CurrentService, request: Request) -> Json:
     """Return the models: names, languages, checksums, and whether they are ready."""
-    _client(here, request, "")
+    _client(service, request, "")
     return Json({"models": [
         {
             "name": model.name,
@@ -53,36 +53,36 @@ async def models(here: Here, request: Request) -> Json:
             "checksum": model.facts.get("checksum"),
             "description": model.facts.get("model"),
         }
-        for model in here.models.values()
+        for model in service.models.values()
     ]})  # fmt: skip
 
 
 @router.post("/translate", openapi_extra=OWN_TRANSLATE)
-async def translate(here: Here, request: Request, body: TranslateBody) -> Any:
-    """Translate texts; a text that cannot be translated has an error of its own.
+async def translate(service: CurrentService, request: Request, body: TranslateBody) -> Any:
+    """Translate texts; a text that cannot be translated has an error as its answer.
 
-    With the header `Accept: text/event-stream` each text comes as soon as it is translated, and
-    before that each of its parts.
+    With the header `Accept: text/event-stream`, each translated part of a text is sent as soon as
+    possible, and then the text's answer.
     """
-    asked = await _asked(here, request, body)
+    checked = await _check(service, request, body)
     if "text/event-stream" in request.headers.get("accept", ""):
-        cost = sum(costs_of(asked.texts, asked.wish, asked.prefixes))
-        here.check_capacity(asked.chains, cost)
-        stream = _events(here, request, asked)
+        cost = sum(costs_of(checked.texts, checked.wish, checked.prefixes))
+        service.check_capacity(checked.chains, cost)
+        stream = _events(service, request, checked)
         return StreamingResponse(stream, media_type="text/event-stream")
-    items = await here.until_deadline(request, _answers(here, asked), asked.seconds)
-    return Json(_named(here, asked) | {"translations": items})
+    items = await service.until_deadline(request, _answers(service, checked), checked.seconds)
+    return Json(_named(service, checked) | {"translations": items})
 
 
-async def _asked(here: Service, request: Request, body: TranslateBody) -> Asked:
-    """Check a request; RefusedError says the first fault."""
-    client = _client(here, request, body.api_key or "")
-    here.use(client, len(body.texts))
-    limit = here.settings.batch_limit
+async def _check(service: Service, request: Request, body: TranslateBody) -> CheckedRequest:
+    """Check a request; RefusedError names the first fault."""
+    client = _client(service, request, body.api_key or "")
+    service.use(client, len(body.texts))
+    limit = service.settings.batch_limit
     if len(body.texts) > limit:
         raise too_large(len(body.texts), limit)
-    here.check_size(body.texts)
-    chains, detections = await _chains(here, body)
+    service.check_size(body.texts)
+    chains, detections = await _chains(service, body)
     chains = [
         chain if has_words(text) else () for text, chain in zip(body.texts, chains, strict=True)
     ]
@@ -100,13 +100,15 @@ async def _asked(here: Service, request: Request, body: TranslateBody) -> Asked:
             "Give one for all, or one for each.",
         )  # fmt: skip
     wish = _wish(body)
-    _check_forced(here, body, wish, prefixes or [])
-    return Asked(body.texts, chains, detections, wish, prefixes or [], client, body.timeout_s)
+    _check_forced(service, body, wish, prefixes or [])
+    return CheckedRequest(
+        body.texts, chains, detections, wish, prefixes or [], client, body.timeout_s
+    )
 
 
-def _client(here: Service, request: Request, key: str) -> Client:
+def _client(service: Service, request: Request, key: str) -> Client:
     try:
-        return here.client(request, key)
+        return service.client(request, key)
     except RefusedError as error:
         # LibreTranslate's clients expect 400 for a key that is missing; 401 is the usual status.
         status = 401 if error.status == 400 else error.status
@@ -114,43 +116,43 @@ def _client(here: Service, request: Request, key: str) -> Client:
 
 
 async def _chains(
-    here: Service, body: TranslateBody
+    service: Service, body: TranslateBody
 ) -> tuple[list[Sequence[str]], list[Detection] | None]:
-    """Return the models for each text, and its language if it was to be found."""
+    """Return the models for each text, and its detected language if the source is auto."""
     count = len(body.texts)
     if body.model is not None:
         if body.source is not None or body.target is not None:
             raise RefusedError(
                 422, "The request names a model and languages.", "Name only one of the two."
             )
-        if body.model not in here.models:
+        if body.model not in service.models:
             raise RefusedError(
-                404, f"There is no model '{body.model[:100]}'.", suggest(body.model, here.models)
+                404, f"There is no model '{body.model[:100]}'.", suggest(body.model, service.models)
             )
         return [(body.model,)] * count, None
     if body.source is None or body.target is None:
         raise RefusedError(422, "Source and target are missing.", "Name both, or a model.")
     source, target = code_of(body.source), code_of(body.target)
     if source != AUTO:
-        return [_chain(here, source, target)] * count, None
-    codes = here.routes.sources(target)
+        return [_chain(service, source, target)] * count, None
+    codes = service.routes.sources(target)
     if codes in ([], [target]):
         raise no_target(target)
     shown = text_of_html if body.format == "html" else str
     found = await run_in_threadpool(lambda: [detect(shown(text), codes) for text in body.texts])
     detections = [languages[0] if languages else Detection(0, codes[0]) for languages in found]
-    return [_chain(here, detection.language, target) for detection in detections], detections
+    return [_chain(service, detection.language, target) for detection in detections], detections
 
 
-def _chain(here: Service, source: str, target: str) -> Sequence[str]:
-    chain = here.routes.models(source, target)
+def _chain(service: Service, source: str, target: str) -> Sequence[str]:
+    chain = service.routes.models(source, target)
     if chain is None:
         raise no_pair(source, target)
     return chain
 
 
 def _check_form(body: TranslateBody) -> None:
-    """Refuse fields that documents do not have, and those that they alone have."""
+    """Refuse fields of plain texts for a document, and fields of documents for a plain text."""
     of_texts = body.prefix or body.terms or body.alignments or body.n_best > 1
     if body.format is not None and of_texts:
         raise RefusedError(
@@ -163,9 +165,9 @@ def _check_form(body: TranslateBody) -> None:
 
 
 def _check_forced(
-    here: Service, body: TranslateBody, wish: Mapping[str, Any], prefixes: Sequence[str]
+    service: Service, body: TranslateBody, wish: Mapping[str, Any], prefixes: Sequence[str]
 ) -> None:
-    """Refuse more terms and prefix than a text may have, or than the queue takes."""
+    """Refuse terms and prefixes with more characters than a text may have, or the queue takes."""
     longest = sum(map(len, body.terms)) + max(map(len, prefixes), default=0)
     if longest > _FORCED:
         raise RefusedError(
@@ -174,8 +176,8 @@ def _check_forced(
             f"{_FORCED} are taken.",
             "Give fewer or shorter ones.",
         )
-    if (cost := sum(costs_of(body.texts, wish, prefixes))) > here.settings.queue:
-        raise too_large(cost, here.settings.queue)
+    if (cost := sum(costs_of(body.texts, wish, prefixes))) > service.settings.queue:
+        raise too_large(cost, service.settings.queue)
 
 
 def _needs_source(body: TranslateBody) -> bool:
@@ -183,76 +185,81 @@ def _needs_source(body: TranslateBody) -> bool:
 
 
 def _wish(body: TranslateBody) -> dict[str, Any]:
-    """Return what the process is asked for: the fields that differ from the defaults."""
+    """Return the wish for the process: the fields that differ from the defaults."""
     wish: dict[str, Any] = {
         "n_best": body.n_best, "beam_size": body.beam, "alignments": body.alignments,
         "terms": body.terms, "banned": body.banned, "glossary": body.glossary,
         "form": body.format, "keep": body.keep,
         "split_sentences": False if body.split == "none" else None,
     }  # fmt: skip
-    absent = {"n_best": 1, "alignments": False, "terms": [], "banned": [], "keep": []}
-    return {name: value for name, value in wish.items() if value != absent.get(name)}
+    defaults = {"n_best": 1, "alignments": False, "terms": [], "banned": [], "keep": []}
+    return {name: value for name, value in wish.items() if value != defaults.get(name)}
 
 
-def _named(here: Service, asked: Asked) -> dict[str, Any]:
-    """Return the last model of the request; null if texts have different ones, or need none."""
-    names = {chain[-1] if chain else None for chain in asked.chains}
+def _named(service: Service, checked: CheckedRequest) -> dict[str, Any]:
+    """Return the last model of all texts; null if they have different ones, or need no model."""
+    names = {chain[-1] if chain else None for chain in checked.chains}
     name = names.pop() if len(names) == 1 else None
     if name is None:
         return {"model": None}
-    checksum = here.models[name].facts.get("checksum")
+    checksum = service.models[name].facts.get("checksum")
     return {"model": {"name": name, "checksum": checksum}}
 
 
 async def _answers(
-    here: Service, asked: Asked, put: Put = lambda place, item: None, part: Part | None = None
+    service: Service,
+    checked: CheckedRequest,
+    put: Put = lambda place, item: None,
+    part: Part | None = None,
 ) -> list[dict[str, Any]]:
-    """Return the item of each text; `put` receives each as soon as it is there.
+    """Return the item of each text; `put` receives an item as soon as it is complete.
 
-    part: receives the translation of each part of a text before that; None leaves them out.
+    part: before that, receives the translation of each part of the text; None leaves them out.
     """
-    wish = asked.wish if part is None else asked.wish | {"parts": True}
+    wish = checked.wish if part is None else checked.wish | {"parts": True}
     items: dict[int, dict[str, Any]] = {}
 
     def keep(place: int, item: dict[str, Any]) -> None:
-        if asked.detections is not None:
-            item["detected"] = asked.detections[place].as_dict()
+        if checked.detections is not None:
+            item["detected"] = checked.detections[place].as_dict()
         items[place] = item
         put(place, item)
 
     async def run(chain: Sequence[str]) -> None:
-        places = [place for place, own in enumerate(asked.chains) if own == chain]
+        places = [place for place, other in enumerate(checked.chains) if other == chain]
         if not chain:
             for place in places:
-                keep(place, {"text": asked.texts[place], "flags": ["copied"]})
+                keep(place, {"text": checked.texts[place], "flags": ["copied"]})
             return
-        answered = await here.translate(
+        answered = await service.translate(
             chain,
-            [asked.texts[place] for place in places],
+            [checked.texts[place] for place in places],
             wish,
-            asked.client,
-            prefixes=[asked.prefixes[place] for place in places] if asked.prefixes else None,
+            checked.client,
+            prefixes=[checked.prefixes[place] for place in places] if checked.prefixes else None,
             each=lambda number, item: keep(places[number], _item(item)),
             part=lambda number, text: part and part(places[number], text),
         )
         for place, item in zip(places, answered, strict=True):
-            if place not in items:  # the first of two models refused it
+            if place not in items:  # the first of two models refused the text
                 keep(place, _item(item))
 
-    for chain in dict.fromkeys(asked.chains):
+    for chain in dict.fromkeys(checked.chains):
         await run(chain)
-    return [items[place] for place in range(len(asked.texts))]
+    return [items[place] for place in range(len(checked.texts))]
 
 
 def _item(item: Item) -> dict[str, Any]:
-    """Return the answer for one text, from that of the process."""
+    """Return the answer for one text, made from the process's answer."""
     if error := item.get("error"):
         code = "fault" if error["fault"] else "refused"
         return {"error": {"message": error["message"], "remedy": error["remedy"], "code": code}}
     return dict(item["translation"])
 
 
-async def _events(here: Service, request: Request, asked: Asked) -> AsyncIterator[bytes]:
+async def _events(
+    service: Service, request: Request, checked: CheckedRequest
+) -> AsyncIterator[bytes]:
     """Yield an event for each text when it is translated, and one at the end."""
     ready: asyncio.Queue[bytes | None] = asyncio.Queue()
 
@@ -264,8 +271,10 @@ async def _events(here: Service, request: Request, asked: Asked) -> AsyncIterato
 
     async def run() -> None:
         try:
-            await here.until_deadline(request, _answers(here, asked, put, put_part), asked.seconds)
-            ready.put_nowait(_event("end", _named(here, asked)))
+            await service.until_deadline(
+                request, _answers(service, checked, put, put_part), checked.seconds
+            )
+            ready.put_nowait(_event("end", _named(service, checked)))
         except RefusedError as error:
             ready.put_nowait(_event("error", error_body(error)))
         finally:
