@@ -38,8 +38,8 @@ def create_app(
     app.state.metrics = counters = metrics.Metrics()
     for model in service.models.values():
         model.count_text = counters.count_text
-    for room in (libretranslate, v1, files, health, metrics):
-        app.include_router(room.router)
+    for module in (libretranslate, v1, files, health, metrics):
+        app.include_router(module.router)
     if explorer is not None:
         app.router.default = explorer
     answer_service_failures(app)

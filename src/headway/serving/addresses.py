@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 _SCREEN = "translate"
-_BEAM = 4  # if the address does not say
+_BEAM = 4  # if the address has no beam
 
 
 def read_address(address: str) -> dict[str, str]:
@@ -36,23 +36,23 @@ def search_body(state: Mapping[str, str]) -> dict[str, Any]:
     >>> search_body({"src": "나는", "lp": "1", "temp": "0"})
     {'source': '나는', 'beam': 4, 'length_penalty': 1}
     """
-    heat = _number(state, "temp", 0.0)
+    temperature = _number(state, "temp", 0.0)
     body: dict[str, Any] = {
         "source": state.get("src", ""),
-        "beam": 1 if heat > 0 else int(_number(state, "beam", _BEAM)),
+        "beam": 1 if temperature > 0 else int(_number(state, "beam", _BEAM)),
     }
     if state.get("prefix"):
         body["prefix"] = state["prefix"]
     if (penalty := _number(state, "lp", -1.0)) >= 0:
         body["length_penalty"] = penalty
-    if (longest := int(_number(state, "max", 0))) > 0:
-        body["max_length"] = longest
-    if heat > 0:
-        share = _number(state, "topp", 1.0)
+    if (max_length := int(_number(state, "max", 0))) > 0:
+        body["max_length"] = max_length
+    if temperature > 0:
+        top_p = _number(state, "topp", 1.0)
         body["sampling"] = {
-            "temperature": heat,
+            "temperature": temperature,
             "top_k": int(_number(state, "topk", 0)) or None,
-            "top_p": share if share < 1 else None,
+            "top_p": top_p if top_p < 1 else None,
             "seed": int(_number(state, "seed", 0)),
         }
     return body

@@ -1,4 +1,4 @@
-"""The application: all routes over some models."""
+"""The explorer's application: all routes, for the served models."""
 
 from collections.abc import Sequence
 
@@ -34,8 +34,11 @@ def create_app(
     # The documentation pages of FastAPI would load scripts from other sites.
     app = FastAPI(title="Headway", docs_url=None, redoc_url=None, openapi_url=None)
     app.state.explorer = Explorer(served, cache_bytes)
-    for room in (models, searches, paragraphs, sentences, questions, offline_answers, files, pages):
-        app.include_router(room.router)
+    modules = (
+        models, searches, paragraphs, sentences, questions, offline_answers, files, pages
+    )  # fmt: skip
+    for module in modules:
+        app.include_router(module.router)
     answer_failures(app)
     app.add_middleware(Gate, host=host, hosts=hosts)
     return app

@@ -1,4 +1,4 @@
-"""One HTML file of a traced sentence, from a trace in Python or for a notebook."""
+"""Write a traced sentence as one HTML page, into a file or into a notebook."""
 
 from dataclasses import dataclass
 from html import escape

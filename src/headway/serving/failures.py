@@ -1,4 +1,4 @@
-"""Answers to requests that fail: always JSON, with one sentence and a remedy."""
+"""Answers to failed requests: always JSON, with one sentence and a remedy."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ Code = Literal[
     "beam",
     "other",
 ]
-"""The kind of failure, for a page in another language."""
+"""The kind of failure, by which the page chooses its text in the reader's language."""
 
 HEADERS = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
 """Headers of every answer."""
@@ -104,7 +104,7 @@ def failure(status: int, message: str, remedy: str = "", code: Code = "other") -
 
 
 def answer_of(error: RefusedError) -> Json:
-    """Return the answer to a request that is refused."""
+    """Return the answer to a refused request."""
     return Json(error_body(error), error.status)
 
 
@@ -121,7 +121,8 @@ def answer_failures(
     app.add_exception_handler(Exception, _of_anything)
 
 
-# Not in a thread, because the server does not wait for one when it ends.
+# The handlers are coroutines. Plain functions would run in threads, for which a server that ends
+# does not wait.
 
 
 async def _of_headway(request: Request, error: Exception) -> Json:
@@ -165,8 +166,8 @@ def _quoted(field: str) -> str:
     return f"'{field}'" if field else "The body"
 
 
-def _shown(given: Any) -> str:
-    text = repr(given)
+def _shown(value: Any) -> str:
+    text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
@@ -177,7 +178,7 @@ async def _of_http(request: Request, error: Exception) -> Json:
         return _no_json()
     if error.status_code == 404:
         return failure(
-            404, f"There is no {path}.", "docs/en/reference/serving.md lists what there is."
+            404, f"There is no {path}.", "docs/en/reference/serving.md lists the routes."
         )
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "GET, POST")

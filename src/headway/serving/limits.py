@@ -14,7 +14,7 @@ CHARACTERS = 2000
 BEAM = 8
 CACHE_BYTES = 256 * 2**20
 POSITIONS = 4096
-_DRAINED = 2**20  # more bytes read of a body too large, so that its sender reads the answer
+_DRAINED = 2**20  # bytes of a body that are read beyond the limit, so that its sender can be told
 _SECONDS_TO_SEND = 60.0
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ANY_ADDRESS = frozenset({"0.0.0.0", "::"})
@@ -25,8 +25,8 @@ _HEADERS = [(name.lower().encode(), value.encode()) for name, value in HEADERS.i
 class Gate:
     """Refuse requests that come from another site or are too large; pass on all others.
 
-    A page of another site could make a browser ask this server. Its requests have a foreign Host,
-    if the site has bound its name to this address, or else a foreign Origin.
+    A page of another site could make a browser send requests to this server. They have a foreign
+    Host if the site has bound its name to this address, or else a foreign Origin.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class Gate:
     ) -> None:
         """Guard this application.
 
-        host: the address that the server listens at. hosts: other names by which it is asked.
-        origins: other sites whose pages may ask. body_bytes: the most of a request; remedy: what to
-        do beyond it. refuse: makes the answer to a refused request, from its path and the error.
+        host: the address that the server listens at. hosts: other names by which clients reach it.
+        origins: other sites whose pages may send requests. body_bytes: the largest body; remedy:
+        for larger ones. refuse: makes the answer to a refused request, from its path and the error.
         """
         self.app, self.host = app, host
         self.hosts = {name.lower() for name in hosts}
@@ -74,9 +74,9 @@ class Gate:
         await self.app(scope, receive, send_with_headers)
 
     async def _whole_body(self, receive: Receive) -> Receive:
-        """Read the body and return a function that passes it on; RefusedError if it is too large.
+        """Read the body and return a function that passes it on.
 
-        A sender that has not sent it after some time is refused, too.
+        Raises RefusedError if the body is too large, or does not arrive in time.
         """
         try:
             async with asyncio.timeout(_SECONDS_TO_SEND):
@@ -87,10 +87,10 @@ class Gate:
             ) from None
         waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
-        async def hand_on() -> Message:
+        async def pass_on() -> Message:
             return waiting.pop() if waiting else await receive()
 
-        return hand_on
+        return pass_on
 
     async def _read(self, receive: Receive) -> bytes:
         parts: list[bytes] = []

@@ -34,7 +34,7 @@ class Served:
     translator: Translator
     checksum: str
     path: str | None = None
-    """The path as the user typed it, for the Python that the page shows; None for the name."""
+    """The path as the user typed it, for the Python code on the page; None to show the name."""
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while the model computes; it belongs to the event loop that first waited for it."""
 
@@ -46,15 +46,15 @@ class Served:
 
     @property
     def examples(self) -> list[str]:
-        """Return sentences to try, of the recipe or else of the validation text.
+        """Return example sentences, from the recipe or else from the validation text.
 
         They are in the record of the bundle. A file that the record names is never opened, because
         a bundle from a stranger could name any file of this machine.
         """
         record = self.translator.bundle.record
         recipe = (record.get("config") or {}).get("recipe")
-        named = recipe.get("examples") if isinstance(recipe, dict) else None
-        return _sentences(named) or _sentences(record.get("examples"))
+        of_recipe = recipe.get("examples") if isinstance(recipe, dict) else None
+        return _sentences(of_recipe) or _sentences(record.get("examples"))
 
     @cached_property
     def description(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def load_models(
 ) -> list[Served]:
     """Load bundles; each gets the name of its folder, its run or its repository on the hub.
 
-    trust_code: run the code that a bundle with parts of its author's own has.
+    trust_code: run the Python code that a bundle contains.
     """
     models: list[Served] = []
     for path, name in zip(paths, names_of(paths), strict=True):
@@ -160,7 +160,7 @@ def vocabulary(explorer: CurrentExplorer, model: str | None = None) -> Json:
 
 
 def names_of(paths: Sequence[Path]) -> list[str]:
-    """Return the names of bundles: of its folder, its run or its repository, and a number."""
+    """Return a name for each bundle: its folder, run or repository, numbered if it is taken."""
     names: list[str] = []
     for path in paths:
         names.append(_free_name(_name(path, find_bundle(path)), names))

@@ -1,7 +1,7 @@
-"""The answers that a page in one file contains, asked as a browser asks them.
+"""The answers that a page in one file contains, since it has no server to ask.
 
 The questions are those of `static/app/network.js` about one sentence. Rare questions, and those
-that take long, are left out; the page says so when a reader asks them.
+that take long to answer, are left out; the page says so when a reader asks one.
 """
 
 import base64
@@ -32,7 +32,7 @@ from headway.serving.traces import StoredTrace
 
 POSITIONS = 128
 _END = SPECIAL_PIECES[END_ID]
-_QUICK = 400_000  # source pieces x target pieces x parameters / 1000, below which to attribute
+_QUICK = 400_000  # source pieces x target pieces x parameters / 1000, below which it attributes
 
 # The most needed tensors come first; a line has precedence over the next.
 _ORDER = (
@@ -56,7 +56,7 @@ async def export_page(
     """Return the page about one trace, as a file that needs no server."""
     stored = explorer.traces.get(trace)
     questions.refuse_edits(stored.trace.edits)
-    # One turn after the other, so that a wait for the model blocks no other request.
+    # Two turns, one after the other, so that a wait for the model does not delay other exports.
     answers = await in_turn(
         stored.owner.turn, request, lambda: collect(explorer, stored, read_address(state))
     )
@@ -84,7 +84,7 @@ def collect(
     searched = list(_searches(explorer, stored, body))
     records = [search["answer"]["record"] for search in searched]
     if not any(_found_target(seen.sentence, record) for record in records):
-        # The page then says that the translation was given.
+        # The page then says that the translation was given, not found by a search.
         state["target"] = seen.sentence.target
     tensors, left_out = _tensors(stored, max_bytes)
     model = _json(model_routes.model(explorer, stored.owner.name))

@@ -26,7 +26,7 @@ router = APIRouter()
 
 @router.post("/api/sentences")
 def sentences(explorer: CurrentExplorer, body: TextBody) -> Json:
-    """Return the sentences of a text; one if it is not split."""
+    """Return the sentences of a text, or the whole text if it is not split."""
     served = explorer.model(body.model)
     return Json({"sentences": [sentence.source for sentence in sentences_of(served, body)]})
 

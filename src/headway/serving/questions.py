@@ -1,4 +1,4 @@
-"""Questions about a trace that need computing: lens, ablation, attribution, alignment."""
+"""Answers about a trace that must be computed: lens, ablation, attribution, alignment."""
 
 import math
 from collections.abc import Callable, Collection
@@ -74,7 +74,7 @@ def compare(explorer: CurrentExplorer, trace: str, body: CompareBody) -> Json:
 
 @router.post("/ablate")
 async def ablate(explorer: CurrentExplorer, request: Request, trace: str, body: AblateBody) -> Json:
-    """Return the fall of one row's log-probability without each head in turn."""
+    """Remove each head in turn; return how far the log-probability of one row falls."""
     stored = explorer.traces.get(trace)
     refuse_edits(stored.trace.edits)
     sentence = _sentence(stored.trace)
@@ -128,7 +128,7 @@ def attributed(stored: StoredTrace[Served], method: Method) -> dict[str, Any]:
 
 
 def refuse_edits(edits: Collection[str]) -> None:
-    """Refuse to answer a question about the unedited model for an edited trace."""
+    """Refuse a question about the unedited model if the trace has edits."""
     if edits:
         raise RefusedError(
             400,

@@ -17,7 +17,7 @@ _COMPUTING = "headway: an answer"
 
 
 async def in_turn(turn: asyncio.Lock, request: Request, compute: Callable[[], Answer]) -> Answer:
-    """Compute in a thread after the requests that came before.
+    """Compute in a thread, after the earlier requests.
 
     A waiting request holds no thread, so other models and the page answer meanwhile. Raises
     RefusedError if the sender has disconnected meanwhile, or the server ends.
@@ -49,8 +49,8 @@ async def in_own_thread(compute: Callable[[], Answer]) -> Answer:
         if not answer.done():  # a server that ends has cancelled it
             end(outcome)
 
-    whole = copy_context().run
-    threading.Thread(target=whole, args=(run,), name=_COMPUTING, daemon=True).start()
+    run_in_context = copy_context().run
+    threading.Thread(target=run_in_context, args=(run,), name=_COMPUTING, daemon=True).start()
     return await answer
 
 

@@ -27,7 +27,7 @@ class EditBody(Strict):
 
 
 class SamplingBody(Strict):
-    """How to draw pieces."""
+    """How to draw pieces at random."""
 
     temperature: float = Field(default=1.0, gt=0, le=100)
     top_k: int | None = Field(default=None, ge=0)
@@ -91,7 +91,7 @@ class AblateBody(Strict):
 
 
 class AttributeBody(Strict):
-    """How to attribute."""
+    """The method of attribution."""
 
     method: Method = "integrated_gradients"
 

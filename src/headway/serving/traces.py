@@ -1,4 +1,4 @@
-"""The latest traces, by the requests for them."""
+"""The latest traces, by the ids of their requests."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ class StoredTrace(Generic[Owner]):
     """The model of the trace."""
     trace: Trace
     answers: dict[str, Any] = field(default_factory=dict)
-    """Answers that took long to compute, by question."""
+    """Answers that take long to compute, by question."""
 
 
 class TraceStore(Generic[Owner]):

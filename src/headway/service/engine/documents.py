@@ -1,6 +1,6 @@
-"""A document that is being translated, in rounds whose sentences share batches with others.
+"""A document that is translated in rounds, whose sentences share batches with other texts.
 
-`headway.documents.steps` chooses the wishes of each round, and writes the document at the end.
+`headway.documents.steps` chooses the texts of each round, and writes the document at the end.
 """
 
 import threading
@@ -29,16 +29,16 @@ class DocumentWork:
         job: int,
         client: str,
     ) -> None:
-        """Put the sentences of a client's job into the line."""
+        """Prepare a document of a client's job, whose sentences go into the line."""
         self.maker, self.line, self.demands = maker, line, demands
         self.job, self.client = job, client
         self.tell: Tell = lambda result: None
-        """Receives the document, or the error that was met."""
+        """Receives the document, or the error that prevented it."""
         self.texts: list[Text] = []
-        """Those of the present round."""
+        """The texts of the present round."""
         self.dropped = False
         self.pieces = 0
-        """Of all translations so far."""
+        """The number of target pieces of all translations so far."""
         self._steps: Steps[Any]
         self._answers: list[Answer | None] = []
         self._left = 0
@@ -50,7 +50,7 @@ class DocumentWork:
         return sentences_of(requests, text, False if self.demands.at_most is None else None)
 
     def begin(self, steps: Steps[Any]) -> None:
-        """Ask for the first round. Raises DataError for content of another format."""
+        """Begin the first round. Raises DataError for content of another format."""
         self._steps = steps
         try:
             self._advance(lambda: next(steps))
@@ -65,7 +65,7 @@ class DocumentWork:
             text.dropped = True
 
     def _advance(self, step: Callable[[], list[Wish]]) -> None:
-        """Take a step; ask for its wishes, or tell the result."""
+        """Take a step; request the translations that it needs, or report the document."""
         try:
             wishes = step()
         except StopIteration as end:
@@ -78,7 +78,7 @@ class DocumentWork:
             if self.dropped:
                 return
             self._ask(number, wish)
-        self._count()  # for this loop, so that no answer takes the next step within it
+        self._count()  # the 1 that was added: before this, no answer begins the next round
 
     def _ask(self, number: int, wish: Wish) -> None:
         requests = self.maker.translator.requests
@@ -106,7 +106,7 @@ class DocumentWork:
             self.maker.finish(text)
 
     def _take(self, number: int, found: Translation | Exception) -> None:
-        """Take the translation of a wish; the last one of a round leads to the next round."""
+        """Take the translation of a wish; the last one of a round begins the next round."""
         if self.dropped:
             return
         if isinstance(found, Exception):
@@ -124,7 +124,7 @@ class DocumentWork:
             answers = self._answers
             try:
                 self._advance(lambda: self._steps.send(answers))
-            except Exception as error:  # told instead of the document; other texts go on
+            except Exception as error:  # reported instead of the document; other texts go on
                 self._fail(error)
 
     def _fail(self, error: Exception) -> None:

@@ -15,7 +15,7 @@ and standard output answers
     {"job": 7, "item": 0, "error": {"message": …, "remedy": …, "fault": false}}
     {"measured": 8, "waiting": …, "at_work": …, "slots": …}
 
-The process ends when standard input does and all texts are translated.
+The process ends when standard input has ended and all texts are translated.
 """
 
 import argparse
@@ -49,14 +49,14 @@ from headway.service.engine.waiting import WaitingLine
 from headway.service.engine.wishes import Wish
 from headway.service.engine.worker import Worker
 
-_LONG = 5000  # characters of a text, which take some 5 ms to begin
-_SECONDS_OF_PYTHON = 0.0005
-"""After which a thread lets another one run Python. The default is 5 ms; a worker whose sentence
-has ended would wait that long for the thread that begins texts."""
+_LONG = 5000  # characters of a text; dividing and tokenizing them takes some 5 ms
+_SWITCH_INTERVAL = 0.0005
+"""Seconds after which a thread lets another one run Python. With the default, 5 ms, a worker whose
+sentence has ended would wait that long for the thread that begins texts."""
 
-_SECONDS_TOGETHER = 0.05
-"""In which answers of jobs that are not complete are sent together. The web process measures the
-speed of the model by them."""
+_FLUSH_INTERVAL = 0.05
+"""Seconds for which answers of incomplete jobs are collected, and then sent together. The web
+process measures the speed of the model by them."""
 
 
 class _Job:
@@ -66,7 +66,7 @@ class _Job:
         self.work: list[Text | DocumentWork] = []
         self.left = left
         self.at_once = at_once
-        """Each answer is waited for, and not only the last one."""
+        """True if each answer is sent at once, and not together with the last one."""
         self.dropped = False
 
     def add(self, work: Text | DocumentWork) -> None:
@@ -89,7 +89,7 @@ class _Beginner:
         """Call `begun` after each text."""
         self._begun = begun
         self.jobs: SimpleQueue[Iterator[None] | None] = SimpleQueue()
-        """Those whose texts have not all begun; None after the last one."""
+        """The jobs with texts that have not begun; None after the last job."""
         self.thread = threading.Thread(target=self._run)
 
     def _run(self) -> None:
@@ -107,9 +107,10 @@ class _Beginner:
 class Engine:
     """Jobs of texts, and the workers that translate them.
 
-    One thread reads the messages. Others divide texts into sentences and tokenize them, so that
-    cancellations and measures do not wait for that. Jobs with a long text have a second thread, so
-    short texts do not wait for them. A job of one short text is begun by the thread that reads it.
+    One thread reads the messages. Two others divide texts into sentences and tokenize them, so that
+    cancellations and measurements do not wait for that. One of them is for jobs with a long text,
+    so that short texts do not wait. A job of one short text is begun by the thread that reads it,
+    if no other job waits.
     """
 
     def __init__(
@@ -129,13 +130,13 @@ class Engine:
         self.workers = [Worker(self.maker, self.line, workers=count) for _ in range(count)]
         self.line.arrived = self._offer
         for worker in self.workers:
-            worker.told = self._flush
+            worker.on_answers = self._flush
         self._threads = [threading.Thread(target=worker.run) for worker in self.workers]
-        self._of_short, self._of_long = _Beginner(self._flush), _Beginner(self._flush)
+        self._short_beginner, self._long_beginner = _Beginner(self._flush), _Beginner(self._flush)
 
     def run(self, messages: Iterator[str]) -> None:
         """Answer messages until they end, and then the texts that are still being translated."""
-        beginners = (self._of_short, self._of_long)
+        beginners = (self._short_beginner, self._long_beginner)
         for thread in (*(beginner.thread for beginner in beginners), *self._threads):
             thread.start()
         try:
@@ -155,7 +156,7 @@ class Engine:
             at_once = bool(message["wish"].get("parts"))
             self._jobs[message["job"]] = job = _Job(len(message["texts"]), at_once=at_once)
             is_long = max(map(len, message["texts"]), default=0) > _LONG
-            beginner = self._of_long if is_long else self._of_short
+            beginner = self._long_beginner if is_long else self._short_beginner
             texts = self._begin(job, message)
             if len(message["texts"]) == 1 and not is_long and beginner.jobs.empty():
                 for _ in texts:  # another thread would take longer to wake up
@@ -172,32 +173,32 @@ class Engine:
                 measured=message["measure"], waiting=len(self.line), at_work=at_work, slots=slots
             )
 
-    def _begin(self, own: _Job, message: Mapping[str, Any]) -> Iterator[None]:
+    def _begin(self, job: _Job, message: Mapping[str, Any]) -> Iterator[None]:
         """Put the texts of a job into the line, and yield after each one.
 
-        Those that cannot be translated are answered at once.
+        Texts that cannot be translated are answered at once.
         """
-        job, texts = message["job"], message["texts"]
+        number, texts = message["job"], message["texts"]
         prefixes = message.get("prefixes") or [""] * len(texts)
         try:
             wish = Wish.of(message["wish"])
             demands = self.maker.demands(wish)
         except Exception as error:  # of this job; others go on
             for item in range(len(texts)):
-                self._tell_error(job, item, error)
+                self._tell_error(number, item, error)
             return
         for item, (source, prefix) in enumerate(zip(texts, prefixes, strict=True)):
-            if own.dropped:
+            if job.dropped:
                 return
             try:
-                self._begin_text(own, message, item, source, wish, demands, prefix)
-            except Exception as error:  # of this text; those of other jobs go on
-                self._tell_error(job, item, error)
+                self._begin_text(job, message, item, source, wish, demands, prefix)
+            except Exception as error:  # of this text; other texts go on
+                self._tell_error(number, item, error)
             yield
 
     def _begin_text(
         self,
-        own: _Job,
+        job: _Job,
         message: Mapping[str, Any],
         item: int,
         source: str,
@@ -205,19 +206,19 @@ class Engine:
         demands: Demands,
         prefix: str,
     ) -> None:
-        job, client = message["job"], message["client"]
+        number, client = message["job"], message["client"]
         if wish.form is not None:
-            document = DocumentWork(self.maker, self.line, demands, job, client)
-            document.tell = partial(self._tell_document, job, item, document)
-            own.add(document)
+            document = DocumentWork(self.maker, self.line, demands, number, client)
+            document.tell = partial(self._tell_document, number, item, document)
+            job.add(document)
             if document.dropped:
                 return
             document.begin(_steps(source, wish, document))
             return
-        tell = partial(self._tell, job, item)
-        tell_part = partial(self._tell_part, job, item) if wish.parts else None
-        text, units = self.maker.units(job, client, source, demands, tell, prefix, tell_part)
-        own.add(text)
+        tell = partial(self._tell, number, item)
+        tell_part = partial(self._tell_part, number, item) if wish.parts else None
+        text, units = self.maker.units(number, client, source, demands, tell, prefix, tell_part)
+        job.add(text)
         if text.dropped:
             return
         if units:
@@ -227,8 +228,8 @@ class Engine:
 
     def _cancel(self, job: int) -> None:
         """Drop the texts of a job, unless all are answered."""
-        if (known := self._jobs.pop(job, None)) is not None:
-            known.drop()
+        if (unfinished := self._jobs.pop(job, None)) is not None:
+            unfinished.drop()
             self.line.drop(job)
             for worker in self.workers:
                 worker.look()
@@ -238,7 +239,7 @@ class Engine:
             worker.offer()
 
     def _tell(self, job: int, item: int, found: Translation | Exception) -> None:
-        """Tell a translation; a worker calls this."""
+        """Send a translation, or the error that prevented it; a worker calls this."""
         if isinstance(found, Exception):
             self._tell_error(job, item, found)
             return
@@ -247,14 +248,14 @@ class Engine:
         self._answer(job, item, translation=translation, pieces=len(found.pieces))
 
     def _tell_part(self, job: int, item: int, part: str) -> None:
-        """Tell the translation of a part; a worker calls this, and flushes."""
+        """Send the translation of a part; a worker calls this, and flushes."""
         self._write(job=job, item=item, part=part)
         self._is_due = True
 
     def _tell_document(
         self, job: int, item: int, document: DocumentWork, found: Finished[Any] | Exception
     ) -> None:
-        """Tell a translated document; a worker calls this."""
+        """Send a translated document, or the error that prevented it; a worker calls this."""
         if isinstance(found, Exception):
             self._tell_error(job, item, found)
             return
@@ -268,21 +269,21 @@ class Engine:
 
     def _tell_error(self, job: int, item: int, error: BaseException) -> None:
         refused = isinstance(error, HeadwayError)
-        told = {
+        description = {
             "message": error.message if refused else f"{type(error).__name__}: {error}",
             "remedy": error.remedy if refused else "Ask again.",
             "fault": not refused,
         }
-        self._answer(job, item, error=told)
+        self._answer(job, item, error=description)
 
     def _answer(self, job: int, item: int, **answer: Any) -> None:
-        """Write an answer, which `_flush` sends with others."""
+        """Write an answer, which `_flush` sends together with others."""
         self._write(job=job, item=item, **answer)
         with self._writing:
-            if (known := self._jobs.get(job)) is not None:
-                known.left -= 1
-                self._is_due |= known.at_once or not known.left
-                if not known.left:
+            if (unfinished := self._jobs.get(job)) is not None:
+                unfinished.left -= 1
+                self._is_due |= unfinished.at_once or not unfinished.left
+                if not unfinished.left:
                     self._jobs.pop(job, None)
 
     def say(self, **message: Any) -> None:
@@ -297,13 +298,13 @@ class Engine:
             self.out.write(line)
 
     def _flush(self) -> None:
-        """Send what is written, if a job is complete or the last time is some milliseconds ago.
+        """Send the written answers if a job is complete, or some milliseconds after the last flush.
 
-        The web process waits for whole jobs. Each message that it receives costs it time.
+        The web process waits for whole jobs, and each message costs it time.
         """
         with self._writing, suppress(BrokenPipeError):
             now = self._clock()
-            if self._is_due or now - self._flushed >= _SECONDS_TOGETHER:
+            if self._is_due or now - self._flushed >= _FLUSH_INTERVAL:
                 self.out.flush()
                 self._is_due, self._flushed = False, now
 
@@ -343,7 +344,7 @@ def main() -> None:
         "target_language": bundle.target_language, "model": repr(translator),
     })  # fmt: skip
     sys.stdin.reconfigure(encoding="utf-8")  # pyright: ignore[reportAttributeAccessIssue]
-    sys.setswitchinterval(_SECONDS_OF_PYTHON)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     gc.collect()
     collect_only_new_objects()
     engine.run(sys.stdin)

@@ -22,7 +22,7 @@ from headway.service.engine.wishes import Kind, Wish
 
 @dataclass(eq=False, slots=True)
 class Text:
-    """A text of a job, and the hypotheses of those of its parts that are translated."""
+    """A text of a job, and the hypotheses of its translated parts."""
 
     job: int
     """The number of its job, whose texts are dropped together."""
@@ -38,10 +38,10 @@ class Text:
     hypotheses: list[list[Hypothesis]] = field(init=False)
     ran_away: list[bool] = field(init=False)
     left: int = field(init=False)
-    """The parts that are not translated yet."""
+    """The number of parts that are not translated yet."""
     dropped: bool = False
-    """True if nothing waits for the translation any more."""
-    told: JoinedText = field(default_factory=JoinedText)
+    """True if the translation is no longer needed."""
+    joined: JoinedText = field(default_factory=JoinedText)
     """The translations of the parts that `tell` has received."""
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class Text:
 
 
 Answer = Callable[[Translation | Exception], None]
-"""Receives the translation of a text, or the error that was met."""
+"""Receives the translation of a text, or the error that prevented it."""
 
 
 @dataclass(eq=False, slots=True)
@@ -68,7 +68,7 @@ class Unit:
     request: Request
     kind: Kind
     first: list[Hypothesis] | None = None
-    """What the first search has found, if this is the second one (`headway.decoding.runaway`)."""
+    """The hypotheses of the first search, for a second one (`headway.decoding.runaway`)."""
     first_request: Request | None = None
 
     @property
@@ -79,11 +79,11 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What a request demands of each of its texts."""
+    """The demands of a request on each of its texts, prepared for the model."""
 
     options: SearchOptions
     at_most: int | None
-    """Sentences of a part; None for all."""
+    """Most sentences of a part; None for no limit."""
     terms: tuple[str, ...]
     banned: BannedTexts | None
     glossary: Glossary | None
@@ -91,7 +91,7 @@ class Demands:
 
 
 class TextMaker:
-    """Divide texts into units, and make translations of their hypotheses."""
+    """Divide texts into units, and make translations from their hypotheses."""
 
     def __init__(self, translator: TextTranslator, glossary: Glossary | None = None) -> None:
         """Use a translator's tokenizers and settings.
@@ -101,7 +101,7 @@ class TextMaker:
         """
         self.translator, self.glossary = translator, glossary
         tokenizer = translator.bundle.target_tokenizer
-        # A rule looks at the whole vocabulary, and only sentences with the same one share a batch.
+        # Kept, because a rule reads the whole vocabulary, and a batch shares one rule.
         self._banning_rule = lru_cache(4)(lambda texts: BannedTexts(texts, tokenizer))
         self._counting = threading.Lock()
         if glossary is not None:
@@ -128,7 +128,7 @@ class TextMaker:
         prefix: str = "",
         tell: Callable[[str], None] | None = None,
     ) -> tuple[Text, list[Unit]]:
-        """Return a text with its units; it has none if it is blank.
+        """Return a text with its units; a blank text has none.
 
         answer: receives the translation. tell: receives that of each part, in order, with the space
         before it; together they are the text of the translation. Raises ConfigError or DataError
@@ -136,34 +136,34 @@ class TextMaker:
         """
         requests, options = self.translator.requests, demands.options
         parts = requests.parts(source, at_most=demands.at_most)
-        made = requests.make(
+        part_requests = requests.make(
             [parts], options, prefix=prefix, terms=demands.terms,
             glossary=demands.glossary, banned=demands.banned,
         )  # fmt: skip
-        forced = [request.is_forced for request in made]
+        forced = [request.is_forced for request in part_requests]
         text = Text(job, client, source, parts, forced, options, demands.alignments, answer, tell)
         return text, [
             Unit(text, place, request, _kind(options, request, demands.banned))
-            for place, request in enumerate(made)
+            for place, request in enumerate(part_requests)
         ]
 
-    def take(self, unit: Unit, found: list[Hypothesis]) -> Unit | None:
-        """Keep what a search has found; return the unit for a second search if it runs away.
+    def take(self, unit: Unit, hypotheses: list[Hypothesis]) -> Unit | None:
+        """Keep the hypotheses of a search; return a unit for a second search if the best runs away.
 
-        The text is answered when its last part is there.
+        The text is answered when its last part is translated.
         """
         text, tokenizer = unit.text, self.translator.bundle.source_tokenizer
         if unit.first is not None and unit.first_request is not None:
-            found = better(unit.first, found, unit.first_request, text.options, tokenizer)
+            hypotheses = better(unit.first, hypotheses, unit.first_request, text.options, tokenizer)
         else:
-            best = max(found, key=lambda hypothesis: hypothesis.score)
+            best = max(hypotheses, key=lambda hypothesis: hypothesis.score)
             if runs_away(best.ids, unit.request, text.options, tokenizer):
                 text.ran_away[unit.place] = True
                 again = shortened(unit.request, text.options)
                 kind = unit.kind._replace(options=tightened(text.options))
-                return Unit(text, unit.place, again, kind, found, unit.request)
+                return Unit(text, unit.place, again, kind, hypotheses, unit.request)
         with self._counting:  # parts of one text may be with several workers
-            text.hypotheses[unit.place] = found
+            text.hypotheses[unit.place] = hypotheses
             self._tell(text)
             text.left -= 1
             is_last = text.left == 0
@@ -172,15 +172,15 @@ class TextMaker:
         return None
 
     def _tell(self, text: Text) -> None:
-        """Tell the parts that are translated, as far as all before them are."""
+        """Report each part that is translated, and whose earlier parts are translated, too."""
         if text.tell is None or text.dropped:
             return
-        for place in range(len(text.told.glued), len(text.parts)):
-            if not (found := text.hypotheses[place]):
+        for place in range(len(text.joined.glued), len(text.parts)):
+            if not (hypotheses := text.hypotheses[place]):
                 return
-            best = max(found, key=lambda hypothesis: hypothesis.score)
+            best = max(hypotheses, key=lambda hypothesis: hypothesis.score)
             written = self.translator.bundle.target_tokenizer.decode(best.ids)
-            text.tell(text.told.add(written, text.parts[place].joint))
+            text.tell(text.joined.add(written, text.parts[place].joint))
 
     def finish(self, text: Text) -> None:
         """Answer a text whose parts are all translated."""

@@ -22,7 +22,7 @@ class WaitingLine:
         self._kinds: OrderedDict[Kind, _Clients] = OrderedDict()
         self._changing = threading.Lock()
         self._asleep: list[threading.Condition] = []
-        """Of the workers that wait, by time: the last wakes first, as its data may be in caches."""
+        """One for each waiting worker, in order. The last wakes first: its caches may be warm."""
         self._open = True
         self._idle = 0  # workers without units
         self.arrived: Callable[[], None] = lambda: None
@@ -34,7 +34,7 @@ class WaitingLine:
             return sum(len(units) for clients in self._kinds.values() for units in clients.values())
 
     def add(self, client: str, units: Sequence[Unit]) -> None:
-        """Add the units of a text behind the client's others."""
+        """Add the units of a text behind the client's other units."""
         with self._changing:
             for unit in units:
                 clients = self._kinds.setdefault(unit.kind, OrderedDict())
@@ -77,15 +77,15 @@ class WaitingLine:
             return any(other != kind for other in self._kinds)
 
     def only_works(self, workers: int) -> bool:
-        """Return True if nothing waits, and of so many workers all but the caller are idle."""
+        """Return True if nothing waits, and all of these workers but the caller are idle."""
         with self._changing:
             return not self._kinds and self._idle == workers - 1
 
     def take(self, kind: Kind, most: int, pieces: int, *, first: bool = False) -> list[Unit]:
         """Return the next units of a kind: at most `most`, and about `pieces` source pieces.
 
-        At least one unit, however long. first: the worker is idle; it leaves as many units for each
-        other idle worker.
+        At least one unit is returned, however long. first: the worker was idle; it takes an equal
+        share, so that as many units are left for each other idle worker.
         """
         taken: list[Unit] = []
         with self._changing:

@@ -1,4 +1,4 @@
-"""How a request wants its texts translated, and which sentences can share a batch."""
+"""The options of a request, and which sentences can share a batch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,21 +14,21 @@ class Wish:
 
     n_best: int = 1
     beam_size: int | None = None
-    """None is the bundle's."""
+    """None for the bundle's."""
     alignments: bool = False
     split_sentences: bool | None = None
     terms: tuple[str, ...] = ()
     banned: tuple[str, ...] = ()
     glossary: Mapping[str, str] | None = None
-    """None is the server's."""
+    """None for the server's."""
     parts: bool = False
-    """Tell the translation of each part of a text, too, as soon as it is there."""
+    """Also send the translation of each part of a text, as soon as it is complete."""
     form: str | None = None
-    """Translate a text as a document of this form (`headway.documents`); None for text alone."""
+    """Translate a text as a document of this format (`headway.documents`); None for plain text."""
     file: bool = False
     """The texts are the contents of files, in base64, and so are the answers."""
     keep: tuple[str, ...] = ()
-    """Texts that are left as they are in a document."""
+    """Texts that are not translated in a document."""
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "Wish":
@@ -40,12 +40,12 @@ class Wish:
 
     def as_message(self) -> dict[str, Any]:
         """Return the values that differ from the defaults, for a message."""
-        plain = Wish()
-        given = {name: getattr(self, name) for name in self.__slots__}
-        return {name: value for name, value in given.items() if value != getattr(plain, name)}
+        defaults = Wish()
+        values = {name: getattr(self, name) for name in self.__slots__}
+        return {name: value for name, value in values.items() if value != getattr(defaults, name)}
 
     def options(self, defaults: SearchOptions) -> SearchOptions:
-        """Return the search; the beam is at least as wide as n_best."""
+        """Return the options of the search; the beam is at least as wide as n_best."""
         values: dict[str, Any] = {}
         if self.n_best != defaults.n_best:
             values["n_best"] = self.n_best
@@ -55,7 +55,7 @@ class Wish:
 
 
 class Kind(NamedTuple):
-    """What sentences of one batch have in common."""
+    """The properties that all sentences of a batch share."""
 
     options: SearchOptions
     terms: bool

@@ -1,4 +1,4 @@
-"""A thread that translates: a batch on one core, which is refilled while it runs."""
+"""A thread that translates a batch on one core; the batch is refilled while it runs."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -32,9 +32,9 @@ class Worker:
         *,
         workers: int = 1,
     ) -> None:
-        """Prepare to work beside `workers` - 1 others.
+        """Prepare to work; `workers` is the number of all workers, this one included.
 
-        maker: takes what is found, and answers the texts, in the worker's thread.
+        maker: receives the hypotheses and answers the texts, in the worker's thread.
         """
         self.translator, self.maker = maker.translator, maker
         self.line, self.workers = line, workers
@@ -43,7 +43,7 @@ class Worker:
         self._has_room = False
         self._batches: dict[Kind, Batch] = {}
         self._batch: Batch | None = None
-        self.told: Callable[[], None] = lambda: None
+        self.on_answers: Callable[[], None] = lambda: None
         """Called after some texts were answered."""
 
     def run(self) -> None:
@@ -59,7 +59,7 @@ class Worker:
                     self._fail(kind, error)
 
     def look(self) -> None:
-        """Let the batch drop texts after its present step; called from other threads."""
+        """Interrupt the batch after its present step, to drop texts; called from other threads."""
         if (batch := self._batch) is not None:
             batch.interrupt()
 
@@ -80,13 +80,13 @@ class Worker:
         self.slots = usual_slots(rows)
         most_pieces = pieces_at_work(self.translator.engine, rows, _PIECES // rows // self.workers)
         batch = self._batch = self._batch_of(kind)
-        free = list(range(self.slots - 1, -1, -1))  # the last used first: its memory is allocated
+        free = list(range(self.slots - 1, -1, -1))  # the one freed last is next: it has memory
         begun, full, first = 0, 0, True
         while True:
-            batch.resume()  # before the look at the line: what comes later interrupts again
+            batch.resume()  # before looking at the line, so that later arrivals interrupt again
             free += self._drop(batch)
             turn = self.slots - begun if self.line.others_wait(kind) else self.slots
-            # Encoding several sentences together costs less, so some must be done if more waited.
+            # Encoding several sentences together costs less: if more waited, some must end first.
             refills = not full or not until_refill(len(self.at_work), full)
             room = most_pieces - self._pieces() if refills and free else 0
             may_join = room > 0
@@ -94,7 +94,7 @@ class Worker:
             if self._has_room:
                 units = self.line.take(kind, min(len(free), turn), room, first=first)
                 first = False
-                # Before the units are encoded: those that come meanwhile are not more than fit.
+                # Asked before encoding: units that arrive meanwhile did not wait for lack of room.
                 more_wait = self.line.waits(kind)
                 with self._alone():
                     begun += self._begin(batch, free, units)
@@ -107,15 +107,15 @@ class Worker:
             for slot, hypotheses in ended:
                 unit = self.at_work.pop(slot)
                 free.append(slot)
-                found = [h._replace(ids=unit.request.pieces(h.ids)) for h in hypotheses]
-                if (again := self.maker.take(unit, found)) is not None:
+                results = [h._replace(ids=unit.request.pieces(h.ids)) for h in hypotheses]
+                if (again := self.maker.take(unit, results)) is not None:
                     self.line.add(unit.text.client, [again])
-            self.told()
+            self.on_answers()
 
     def _alone(self) -> AbstractContextManager[None]:
-        """Let products use the cores of the other workers if these are idle.
+        """Let matrix products use the cores of the other workers if these are idle.
 
-        A unit that arrives interrupts the batch, which then goes on without them.
+        A unit that arrives interrupts the batch, which then goes on without these cores.
         """
         return idle_cores(self.workers > 1 and self.line.only_works(self.workers))
 
@@ -165,4 +165,4 @@ class Worker:
             if not text.dropped:
                 text.drop()
                 text.answer(error)
-        self.told()
+        self.on_answers()
