@@ -23,7 +23,7 @@ class Keys:
     """The keys of a file, which is read again when it changes."""
 
     def __init__(self, path: Path | None) -> None:
-        """Read the file; DataError names the first key without a name."""
+        """Read the file; DataError names the first key without a name, or with two names."""
         self.path = path
         self._stamp: tuple[int, int] | None = None
         """Time and size of the file at the last look; None if there was no file."""
@@ -59,7 +59,7 @@ class Keys:
 
 def _names(path: Path) -> dict[bytes, str]:
     """Return the names of the owners by key."""
-    names = {}
+    names: dict[bytes, str] = {}
     for number, line in enumerate(read_lines(path), start=1):
         key, _, name = line.strip().partition(" ")
         if not key or key.startswith("#"):
@@ -68,6 +68,10 @@ def _names(path: Path) -> dict[bytes, str]:
             raise DataError(
                 f"{path}, line {number} has no name after its key.",
                 "Write a key, a space and the name of its owner into each line.",
+            )
+        if key.encode() in names:
+            raise DataError(
+                f"{path}, line {number} has the key of an earlier line.", "Leave one of them out."
             )
         names[key.encode()] = name.strip()
     return names

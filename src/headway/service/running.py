@@ -199,6 +199,8 @@ def _models(
 def _listen(host: str, port: int) -> socket.socket:
     """Return a socket bound to the address, before models are loaded."""
     bare = host.strip("[]")
+    if not bare:  # for a socket it would mean all addresses
+        raise ConfigError("--host is empty.", "Give 127.0.0.1, or 0.0.0.0 for all addresses.")
     family = socket.AF_INET6 if ":" in bare else socket.AF_INET
     # With this protocol asyncio sends small answers without delay (TCP_NODELAY).
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -33,7 +33,9 @@ class Service:
         self.keys = Keys(settings.api_keys)
         self._rate = None if settings.rate is None else RateLimit(settings.rate)
         directions = {m.name: m.direction for m in models if m.direction is not None}
-        pivot = settings.pivot and check_pivot(settings.pivot, directions.values())
+        pivot = settings.pivot
+        if pivot is not None:
+            pivot = check_pivot(pivot, directions.values())
         self.routes = Routes(directions, pivot)
         self.draining = False
         """True once the server was told to end: it finishes its requests, and accepts no more."""

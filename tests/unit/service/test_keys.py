@@ -110,6 +110,13 @@ def test_a_line_without_a_name_is_said(tmp_path: Path) -> None:
         Keys(path)
 
 
+def test_a_key_of_two_owners_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "keys.txt"
+    path.write_text("k-1 Ada\nk-2 Ben\n\nk-1 Cem\n", encoding="utf-8")
+    with pytest.raises(DataError, match="line 4 has the key of an earlier line"):
+        Keys(path)
+
+
 def test_the_rate_counts_the_texts_of_each_client(serve: Serve, keys: Path) -> None:
     from headway.service.rate import Rate
 

@@ -334,3 +334,37 @@ def test_limits_on_clients_need_no_explorer(limit: dict[str, Any], bundle_path: 
     with pytest.raises(ConfigError, match="--no-explorer") as refused:
         serve([bundle_path], port=0, settings=Settings(api_keys=Path("keys"), **limit))
     assert refused.value.exit_status == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "given"),
+    [
+        ("--proxy", "x y"), ("--proxy", ""), ("--proxy", "10.0.0.1/8"), ("--proxy", "10.0.0.2,*"),
+        ("--proxy", "proxy.example.org"), ("--allow-host", "http://a.example"),
+        ("--allow-host", "a.example:8080"), ("--allow-host", "*.example"), ("--allow-host", ""),
+        ("--cors", "*"), ("--cors", "a.example"), ("--cors", "https://a.example/"),
+        ("--cors", "https://A.example"), ("--cors", "https://a.example:443"), ("--cors", ""),
+        ("--timeout", "inf"), ("--timeout", "nan"), ("--timeout", "0"), ("--host", ""),
+        ("--queue", "0"), ("--port", "65536"), ("--rate", "0/minute"), ("--rate", ""),
+    ],
+)  # fmt: skip
+def test_a_value_that_can_never_match_is_refused(
+    option: str, given: str, bundle_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from headway.cli.app import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", str(bundle_path), "--port", "0", option, given])
+    told = capsys.readouterr().err
+    assert (ended.value.code, told.count("\n")) == (2, 1)
+    if option != "--rate":
+        assert told.startswith(f"Error: {option} is ")
+
+
+def test_addresses_networks_names_and_origins_are_accepted() -> None:
+    Settings(
+        proxy="10.0.0.2, 10.0.0.0/8,::1,fd00::/8",
+        hosts=["translate.example.org", "my_service", "10.0.0.2", "fd00::1"],
+        cors=["https://a.example", "http://localhost:3000", "http://[::1]:8080", "app://x-1"],
+    )
+    Settings(proxy="*")
