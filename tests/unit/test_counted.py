@@ -1,8 +1,8 @@
-"""A number and its noun agree."""
+"""A number and its noun agree; a list of many names is short."""
 
 import pytest
 
-from headway.counted import counted
+from headway.counted import counted, listed
 
 
 @pytest.mark.parametrize(
@@ -10,3 +10,10 @@ from headway.counted import counted
 )
 def test_only_one_thing_has_no_s(number: int, words: str) -> None:
     assert counted(number, "line") == words
+
+
+@pytest.mark.parametrize(
+    ("names", "words"), [("", ""), ("abc", "a, b, c"), ("abcd", "a, b, c and 1 more")]
+)
+def test_a_list_names_the_first_and_the_number_of_the_others(names: str, words: str) -> None:
+    assert listed(names, most=3) == words

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from headway.bulk.work import AT_ONCE
 from headway.decoding.translator import TextTranslator
-from headway.errors import ConfigError, MissingExtraError
+from headway.errors import ConfigError, MissingExtraError, suggest
 
 if TYPE_CHECKING:
     import pyarrow
@@ -55,9 +55,7 @@ def ray_dataset(
         raise MissingExtraError.of("ray", "Ray Data is not installed.") from error
     names = dataset.columns()
     if names is not None and column not in names:
-        raise ConfigError(
-            f"The data set has no column '{column}'.", f"Name one of: {', '.join(names)}."
-        )
+        raise ConfigError(f"The data set has no column '{column}'.", suggest(column, names))
     if names is not None and into in names:
         raise ConfigError(f"The data set already has a column '{into}'.", "Name another with into.")
     return dataset.map_batches(

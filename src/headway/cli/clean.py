@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from headway.cli.options import AsJson, Debug, Quiet, print_json
-from headway.counted import counted
+from headway.counted import counted, listed
 from headway.errors import ConfigError, DataError, permitted
 from headway.home import expanded
 
@@ -201,7 +201,7 @@ def _second_output(out: str, files: Sequence[str]) -> str:
     likely = likely or [name for name in files if not is_dataset(name) and not _exists(name)]
     if len(likely) != 1:
         raise ConfigError(
-            f"--out names {out}, and none of {', '.join(files)} is surely its second file.",
+            f"--out names {out}, and none of {listed(files)} is surely its second file.",
             "Name both in one word with quotes, --out 'clean.{en,ko}', or one .tsv or .jsonl file.",
         )
     return likely[0]

@@ -41,6 +41,7 @@ def _languages(settings: Sequence[str]) -> str:
 
 
 def _only_run() -> Path:
+    from headway.counted import listed
     from headway.errors import ConfigError
 
     runs = sorted(path.parent for path in _RUNS.glob("*/config.toml"))
@@ -50,7 +51,7 @@ def _only_run() -> Path:
         return _RUNS / "run"
     if len(candidates) > 1:
         raise ConfigError(
-            f"--resume could mean any of {', '.join(map(str, candidates))}.",
+            f"--resume could mean any of {listed(candidates)}.",
             "Name one with --out.",
         )
     return candidates[0]

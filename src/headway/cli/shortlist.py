@@ -11,6 +11,7 @@ from headway.cli.options import AsJson, Debug, Device, Model, Quiet, TrustCode, 
 from headway.cli.remarks import remark_on_weights
 from headway.cli.run_options import ValidSource, ValidTarget
 from headway.cli.tags import remark_on_tags
+from headway.counted import listed
 
 if TYPE_CHECKING:
     from headway.bundle import Bundle
@@ -132,7 +133,7 @@ def _learned(
     absent = [tag for tag in bundle.tags if tag and tag not in beginnings]
     if absent and not quiet:
         print(
-            f"Note: no line begins with {', '.join(absent)}: what only such lines are translated "
+            f"Note: no line begins with {listed(absent)}: what only such lines are translated "
             "into may be left out of the shortlist. Learn it from text of all tags.",
             file=sys.stderr,
         )

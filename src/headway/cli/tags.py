@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from headway.counted import counted
+from headway.counted import counted, listed
 from headway.errors import DataError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class TagWatch:
                 if self.untagged == 1:
                     self._say(
                         f"line {self.number}: begins with none of the tags that this model was "
-                        f"trained with, each followed by a space: {', '.join(self.tags)}."
+                        f"trained with, each followed by a space: {listed(self.tags)}."
                     )
             yield line
 

@@ -8,7 +8,7 @@ from headway.data.languages import (
     is_same_language,
     language_code,
 )
-from headway.errors import DataError, suggest
+from headway.errors import DataError, shown, suggest
 
 _WORDS = (
     ("source", "src", "source text", "source_text"),
@@ -84,9 +84,10 @@ def no_columns(path: object, header: Sequence[str], fields: tuple[str, str]) -> 
     """Return the error for a table whose first line does not name the two columns."""
     cells = [cell.strip() for cell in header]
     missing = [field for field in fields if field not in cells]
-    hint = suggest(missing[0], cells) if missing else ""
+    names = [cell for cell in cells if len(cell) < 40]  # others are text
+    hint = suggest(missing[0], names) if missing else ""
     return DataError(
-        f"The first line of {path} must name the columns, and {', '.join(map(repr, cells[:8]))} "
+        f"The first line of {path} must name the columns, and {', '.join(map(shown, cells[:8]))} "
         "does not say which ones hold source and target.",
         f"{hint} If these are names, set data.source_field and data.target_field; if they are a "
         "pair already, put the line source,target above it.".strip(),

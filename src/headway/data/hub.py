@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from headway.counted import listed
 from headway.errors import ConfigError, DataError, MissingExtraError
 
 _SCHEME = "hf://"
@@ -49,8 +50,7 @@ def rows_of(source: str, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
     if hasattr(rows, "keys"):  # several splits
         if split not in rows:
             raise ConfigError(
-                f"{source} has the splits {', '.join(rows)}"
-                + (f", not '{split}'." if split else "."),
+                f"{source} has the splits {listed(rows)}" + (f", not '{split}'." if split else "."),
                 f"Choose one, with {_SCHEME}{place}?split={next(iter(rows))}.",
             )
         rows = rows[split]

@@ -12,6 +12,7 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
+from headway.counted import listed
 from headway.data.compression import StrPath, readable
 from headway.data.languages import is_same_language, language_code
 from headway.errors import DataError
@@ -135,9 +136,9 @@ def _of_language(unit: Mapping[str, str], language: str) -> str | None:
 def _no_language(path: StrPath, known: Mapping[str, int], languages: Iterable[str]) -> DataError:
     if not known:
         return DataError(f"{path} holds no translation unit.", "Give a file with some.")
-    listed = ", ".join(f"{code or 'one without a code'} ({n:,})" for code, n in known.items())
+    languages_there = listed(f"{code or 'one without a code'} ({n:,})" for code, n in known.items())
     source, target = [*known, "…"][:2]
     return DataError(
-        f"{path} holds the languages {listed}, and not both of {' and '.join(languages)}.",
+        f"{path} holds the languages {languages_there}, and not both of {' and '.join(languages)}.",
         f"Choose two: --set data.source_language={source} --set data.target_language={target}",
     )

@@ -1,10 +1,9 @@
 """The tag that says into which language a model of several languages should translate."""
 
 from headway.bundle import Bundle
+from headway.counted import listed
 from headway.data.tokenizer import LEADING_TAG
 from headway.errors import DataError, shown
-
-_NAMED = 24  # tags that an error lists; some models have hundreds
 
 
 def tag_before(bundle: Bundle, text: str) -> str:
@@ -33,9 +32,3 @@ def tag_before(bundle: Bundle, text: str) -> str:
         f"{problem}; the model has {listed(tags)}.",
         f"Begin the text with the tag of the language that you want.{remedy}",
     )
-
-
-def listed(tags: list[str]) -> str:
-    """Return the tags in words, the first of them if there are many."""
-    more = f" and {len(tags) - _NAMED} more" if len(tags) > _NAMED else ""
-    return ", ".join(tags[:_NAMED]) + more

@@ -30,6 +30,8 @@ from os import PathLike
 from pathlib import Path
 from typing import ParamSpec, Self, TypeVar
 
+_LISTED = 24  # names that an error lists
+
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -109,17 +111,27 @@ def warn(message: str) -> None:
     warnings.warn(message, HeadwayWarning, stacklevel=level)
 
 
-def suggest(given: object, known: Iterable[str]) -> str:
-    """Return `Did you mean 'x'?` for the nearest known name, or the list of all names.
+def suggest(given: object, known: Iterable[str], listing: str = "") -> str:
+    """Return `Did you mean 'x'?` for the nearest known names, or the list of all names.
+
+    A name with dots is also found by its last part. listing: says how to list all names, if there
+    may be too many for one sentence.
 
     >>> suggest("warm_up", ["warmup_steps", "seed"])
     "Did you mean 'warmup_steps'?"
     """
-    names = sorted(known)
-    near = difflib.get_close_matches(str(given), names, n=3, cutoff=0.5)
+    names, text = sorted(known), str(given)
+    ends = {name.rpartition(".")[2]: name for name in reversed(names)}
+    near = difflib.get_close_matches(text, names, n=3, cutoff=0.5)
+    near = near or [
+        ends[end] for end in difflib.get_close_matches(text.rpartition(".")[2], ends, cutoff=0.5)
+    ]
     if near:
-        return "Did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
-    return "Known: " + ", ".join(names) + "."
+        sentence = "Did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
+    else:
+        more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+        sentence = f"Known: {', '.join(names[:_LISTED])}{more}." if names else ""
+    return f"{sentence} {listing}".strip()
 
 
 def hinted(remedy: str = "", /, **elsewhere: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:

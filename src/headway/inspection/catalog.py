@@ -29,6 +29,8 @@ from headway.model.transformer import Transformer
 
 Fields = dict[str, str]
 
+ALL_NAMES = "`names()` lists all of a trace, as does `headway inspect` with --name '*'."
+
 _SIDES = {"encoder": ("source", "S", "원문"), "decoder": ("target", "T", "번역문")}
 # Names in the whole model have these in front, unlike those of a part that is traced by itself.
 _PREFIXES = {

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from headway.errors import TraceError, suggest
-from headway.inspection.catalog import matching
+from headway.inspection.catalog import ALL_NAMES, matching
 from headway.inspection.named_tensor import Axis, Place, check_axes
 
 Kind = Literal["zero", "replace", "allow", "forbid"]
@@ -160,7 +160,8 @@ def check_edits(edits: Edits, names: Sequence[str], derived: Sequence[str] = ())
                 "Edit what it is made from; its equation in the catalog names that.",
             )
         raise TraceError(
-            f"No pass has '{pattern}', so it cannot be edited.", suggest(pattern, names)
+            f"No pass has '{pattern}', so it cannot be edited.",
+            suggest(pattern, names, ALL_NAMES),
         )
 
 

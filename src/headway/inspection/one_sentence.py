@@ -15,7 +15,7 @@ from headway.decoding.options import SearchOptions
 from headway.decoding.tags import tag_before
 from headway.decoding.translator import TextTranslator, only_bundle
 from headway.errors import ConfigError, TraceError, require_type, suggest
-from headway.inspection.catalog import matching, model_names
+from headway.inspection.catalog import ALL_NAMES, matching, model_names
 from headway.inspection.edit import Edits, check_edits
 from headway.inspection.model_kind import variant_of
 from headway.inspection.sentence import TracedSentence
@@ -135,7 +135,8 @@ def _recorded(names: Sequence[str], record: str | Sequence[str]) -> list[str]:
     for pattern in record_patterns(record):
         matches = matching(names, pattern)
         if not matches:
-            raise TraceError(f"No pass has '{pattern}'.", suggest(pattern, [*PRESETS, *names]))
+            hint = suggest(pattern, [*PRESETS, *names], ALL_NAMES)
+            raise TraceError(f"No pass has '{pattern}'.", hint)
         chosen.update(dict.fromkeys(matches))
     return list(chosen)
 

@@ -9,7 +9,14 @@ from torch import Tensor, nn
 
 from headway.errors import ConfigError, TraceError, require_type, suggest
 from headway.errors.elsewhere import INTERMEDIATES
-from headway.inspection.catalog import catalog, find_row, matching, model_names, pattern_of
+from headway.inspection.catalog import (
+    ALL_NAMES,
+    catalog,
+    find_row,
+    matching,
+    model_names,
+    pattern_of,
+)
 from headway.inspection.derived import derive
 from headway.inspection.edit import Edits, check_edits, check_kinds
 from headway.inspection.explain import explain
@@ -86,7 +93,7 @@ class Trace(TracedPass):
                 f"The trace is empty, so there is no '{name}'.",
                 "Call the traced module inside the `with` block.",
             )
-        hint = suggest(INTERMEDIATES.get(name, name), self._known)
+        hint = suggest(INTERMEDIATES.get(name, name), self._known, ALL_NAMES)
         raise TraceError(f"The trace has no '{name}'.", hint)
 
     def __contains__(self, name: object) -> bool:
@@ -221,7 +228,9 @@ class Trace(TracedPass):
     def _stacked(self, pattern: str) -> TracedTensor:
         names = self.names(pattern) or self.names(pattern, derived=True)
         if not names:
-            raise TraceError(f"The trace has no '{pattern}'.", suggest(pattern, self._known))
+            raise TraceError(
+                f"The trace has no '{pattern}'.", suggest(pattern, self._known, ALL_NAMES)
+            )
         tensors = [self[name] for name in names]
         shapes = {tuple(tensor.shape) for tensor in tensors}
         if len(shapes) > 1:
@@ -356,7 +365,7 @@ def _recording(
         unused = min(recorder.unused)
         raise TraceError(
             f"This pass had no '{unused}', so nothing was edited there.",
-            suggest(unused, recorder.heard),
+            suggest(unused, recorder.heard, ALL_NAMES),
         )
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from sentencepiece import SentencePieceProcessor
 
 from headway.bundle import Bundle, load_bundle
+from headway.counted import listed
 from headway.data.languages import is_language, language_code
 from headway.data.tokenizer import BYTE, UNK_ID
 from headway.errors import BundleError, ConfigError, require_path, shown
@@ -95,7 +96,7 @@ def check_usable(bundle: Bundle) -> None:
         )
     if "" not in bundle.tags:
         raise ConfigError(
-            f"Each sentence for the model begins with a tag ({', '.join(bundle.tags)}), and Argos "
+            f"Each sentence for the model begins with a tag ({listed(bundle.tags)}), and Argos "
             "Translate puts none there.",
             "Export it with --to ctranslate2, whose program takes tags.",
         )

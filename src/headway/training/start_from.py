@@ -25,6 +25,7 @@ from headway.config.data import OF_TRAINED_TOKENIZERS
 from headway.config.model import Architecture
 from headway.config.run import RunConfig
 from headway.config.section import Section
+from headway.counted import listed
 from headway.data.scripts import script_of_language
 from headway.data.tokenizer import PAD_ID, Tokenizer
 from headway.data.trained_direction import TrainedDirection
@@ -289,8 +290,8 @@ def _about_tags(tags: Sequence[str], config: RunConfig) -> list[str]:
     if not lacking:
         return []
     return [
-        f"The model was trained with {', '.join(lacking)} before its sources, too; this text has "
-        f"{', '.join(config.data.tags) or 'no tags'}."
+        f"The model was trained with {listed(lacking)} before its sources, too; this text has "
+        f"{listed(config.data.tags) or 'no tags'}."
     ]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headway.config.data import DataConfig
+from headway.counted import listed
 from headway.data.compression import StrPath
 from headway.data.corpus import (
     Corpus,
@@ -169,7 +170,7 @@ def _check_tags(data: DataConfig) -> None:
     if trained and used and data.tag not in trained:
         raise ConfigError(
             f"data.tag is {data.tag!r}, but the tags of the corpora are "
-            f"{', '.join(map(repr, dict.fromkeys(trained)))}.",
+            f"{listed(map(repr, dict.fromkeys(trained)))}.",
             "Give validation and test text the tag of one of them.",
         )
 

@@ -132,6 +132,17 @@ def test_names_can_be_chosen(run, bundle_path: Path) -> None:
     assert "Did you mean 'logits'" in err
 
 
+@pytest.mark.parametrize("option", ["--name", "--explain"])
+def test_a_wrong_name_gets_a_few_names_and_how_to_list_all(
+    run, bundle_path: Path, option: str
+) -> None:
+    for name, told in (("weights", "attention.weights'?"), ("zzzz", " more. ")):
+        status, _, err = run("inspect", bundle_path, "a cat", option, name, "--device", "cpu")
+        assert (status, told in err) == (1, True)
+        assert err.endswith("with --name '*'.\n")
+        assert len(err) < 1500
+
+
 def test_a_number_is_explained_in_both_languages(run, bundle_path: Path) -> None:
     place = ("--explain", NAME, "--at", "head=1", "--at", "query=0", "--at", "key=t")
     command = ("inspect", bundle_path, "the cat", "--target", "a dog", *place)

@@ -55,6 +55,19 @@ def test_the_nearest_names_are_suggested() -> None:
     assert suggest("warm_up", known) == "Did you mean 'warmup_steps'?"
     assert suggest("max_step", known).startswith("Did you mean 'max_steps'")
     assert suggest("xyz", known) == "Known: max_steps, seed, warmup_steps."
+    assert suggest("xyz", []) == ""
+
+
+def test_of_many_names_some_are_listed_and_how_to_list_all() -> None:
+    known = [f"decoder.layers.{number}.attention.weights" for number in range(1000)]
+
+    assert suggest("wights", known) == "Did you mean 'decoder.layers.0.attention.weights'?"
+    assert suggest("*.wights", known, "See names().") == (
+        "Did you mean 'decoder.layers.0.attention.weights'? See names()."
+    )
+    told = suggest("xyz", known, "See names().")
+    assert told.endswith(" and 976 more. See names().")
+    assert len(told) < 1500
 
 
 @hinted(beam="beam_size")

@@ -7,7 +7,7 @@ from typing import Any
 
 from headway.bundle import Bundle
 from headway.bundle_folder import check_place
-from headway.decoding.tags import listed
+from headway.counted import listed
 from headway.errors import BundleError, shown
 from headway.interop.folder import check_new
 from headway.interop.imported import Imported, ReadModel, write_imported

@@ -17,6 +17,7 @@ from torch import Tensor
 from headway.bundle import Bundle, set_model_tensors
 from headway.config.decoding import DecodingConfig
 from headway.config.model import ModelConfig
+from headway.counted import listed
 from headway.data.tokenizer import PAD_ID, START_ID
 from headway.errors import BundleError
 from headway.interop.files import read_bytes
@@ -99,7 +100,7 @@ def _files(folder: Path) -> tuple[Path, Path, Path, Path | None]:
         ("shortlists (lex….bin)", shortlists, (0, 1)),
     ):
         if len(paths) not in allowed:
-            names = ", ".join(file.name for file in paths) or "none"
+            names = listed(file.name for file in paths) or "none"
             raise BundleError(
                 f"{folder} has {len(paths)} {kind}: {names}.",
                 f"A student has {' or '.join(map(str, allowed))} of them.",
