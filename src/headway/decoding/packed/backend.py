@@ -33,7 +33,7 @@ class Heads:
 
 
 class Backend(Protocol):
-    """The operations of an encoder pass and a decoder step; R rows, or N source pieces."""
+    """The operations of an encoder pass, on N source pieces, and of a decoder step, on R rows."""
 
     name: str
     """A description of the backend, with everything that its speed depends on."""
@@ -42,7 +42,7 @@ class Backend(Protocol):
     """The precision of the matrix products."""
 
     by_memory: bool
-    """True if the time of a row does not depend on the number of rows, but on its memory reads."""
+    """True if the time of a row depends on the memory that it reads, not on the number of rows."""
 
     def array(self, tensor: Tensor) -> Array:
         """Convert a tensor to the backend's type."""
@@ -63,7 +63,7 @@ class Backend(Protocol):
     def grow(self, cache: Array, room: int, lengths: Ints) -> Array:
         """Return a longer cache, (rows, room, H * d), with the contents of this one.
 
-        lengths: the number of positions of each row that may be written.
+        lengths: the number of positions of each row that may have been written.
         """
         ...
 
@@ -92,11 +92,11 @@ class Backend(Protocol):
         ...
 
     def listed(self, projection: Projection) -> Listed:
-        """Prepare the same for the pieces of each row's list: x, slots, lists -> (R, W)."""
+        """Prepare the projection to the pieces of each row's list: x, slots, lists -> (R, W)."""
         ...
 
     def join(self, first: Linear, second: Linear, activation: str) -> Linear | None:
-        """Return two projections with this between them as one call; None if not supported."""
+        """Return two projections and the activation between as one call; None if not supported."""
         ...
 
     def fuse(self, decoder: Any) -> "WholeDecoder | None":
@@ -118,7 +118,7 @@ class Backend(Protocol):
         """Return the loop of greedy and beam search as one call; None if not supported.
 
         embedding: of the target. encoder: its kernels are compiled with those of the loop. drafts:
-        counts that a greedy search guesses pieces by.
+        counts from which a greedy search guesses pieces.
         """
         ...
 
@@ -150,9 +150,9 @@ class Backend(Protocol):
         """Update the cells of these rows; return ReLU of them, (R, d_model).
 
         projected: the candidate, then the forget gate before its sigmoid, (R, 2 d_model). cells:
-        two for each row, (rows, 2, d_model). The position t writes t mod 2 of its own row, and
-        reads the other one of the row that has the position before. So hypotheses may continue the
-        same parent.
+        two for each row, (rows, 2, d_model). Position t writes cell t mod 2 of its own row, and
+        reads the other cell of the row that holds position t - 1. So several hypotheses may
+        continue the same parent.
         """
         ...
 

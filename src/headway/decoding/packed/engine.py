@@ -37,16 +37,14 @@ from headway.model.ssru import RecurrentDecoderLayer
 from headway.model.transformer import Transformer
 from headway.runtime.processes import trim_heap
 
-# Caches may always hold this many numbers: the overhead of a step dominates a decoder so small.
+# Caches may always hold this many numbers: in a decoder so small, overhead dominates a step.
 _ALWAYS = 2**20
-# The numbers computed together for keys and values of the memory, in all layers: the largest arrays
-# of encoding. More would not fit into the processor's caches (benchmarks/log/056).
+# Numbers of the memory's keys and values, of all layers, that are computed together. These are the
+# largest arrays of encoding; more would not fit into the processor's caches (benchmarks/log/056).
 _READ_TOGETHER = 2**21
-
-
-# Guesses pay where reading the weights takes most of a step. With 1.7 million weights, looking at
-# the counts takes as long as the steps that it saves; with 26 million a sentence takes 0.7 of the
-# time (benchmarks/log/085).
+# Weights of a decoder from which guesses pay, because a step spends most of its time reading them.
+# With 1.7 million, looking at the counts takes as long as the steps that it saves; with 26 million,
+# a sentence takes 0.7 of the time (benchmarks/log/085).
 _WORTH_GUESSES = 2**23
 
 
@@ -60,7 +58,7 @@ class PackedEngine:
     ) -> None:
         """Prepare the weights; some are shared with the model, which must not change any more.
 
-        drafts: the counts that a compiled greedy search guesses pieces by.
+        drafts: the counts from which a compiled greedy search guesses pieces.
         """
         self.backend = backend
         self.source_embedding = PackedEmbedding(model.source_embedding, backend)
@@ -123,7 +121,7 @@ class PackedEngine:
         return None if self.search_loop is None else self.search_loop.batch(self, options, slots)
 
     def max_useful_source_pieces(self, copies: int) -> int | None:
-        """Return the number that makes the caches as large as the weights of the decoder.
+        """Return the number for which the caches are as large as the weights of the decoder.
 
         A step reads both. Larger caches would evict the weights from the processor's caches
         (benchmarks/log/018). On average, half of each hypothesis is written.
@@ -162,7 +160,7 @@ class PackedEngine:
         state.remember(slots, starts, encode(ids, starts))
 
     def _encode_separately(self, ids: Ints, starts: Ints) -> Array:
-        """Do as a `WholeEncoder` does, with one call for each operation."""
+        """Compute the result of a `WholeEncoder` with one call for each operation."""
         at = np.concatenate([np.arange(length) for length in np.diff(starts)])
         return self.memory_projection(self.encoder(self.source_embedding(ids, at), starts))
 

@@ -19,15 +19,16 @@ LEVELS = 127 if dispatch.pytorch_has("avx512_vnni") else 63
 
 
 class ByteKind(NamedTuple):
-    """The form of oneDNN's integers: their type, the offset added to them, and enough rows."""
+    """The integers in which oneDNN takes activations, and the rows from which it is used."""
 
     dtype: torch.dtype
     offset: int
+    """The number that is added to each integer."""
     fewest_rows: int
     """The number of rows from which it is faster than FBGEMM."""
 
 
-# For tiles of the processor (AMX): signed, so that nothing must be subtracted afterwards.
+# For tiles of the processor (AMX): signed, so that no offset must be subtracted afterwards.
 TILES = ByteKind(torch.int8, 0, dispatch.ONEDNN_ROWS_AMX)
 # For the dot products of VNNI, which multiply an unsigned byte by a signed one.
 DOT_PRODUCTS = ByteKind(torch.uint8, 128, dispatch.ONEDNN_ROWS_VNNI)
@@ -71,7 +72,7 @@ class Int8Product:
         self.relu = relu
         self.packed = _pack(weight)
         kind = byte_kind()
-        self.many = None if kind is None else OneDnnProduct(weight, kind)
+        self.for_many_rows = None if kind is None else OneDnnProduct(weight, kind)
 
     def __call__(self, x: Float[Tensor, "R in"]) -> Float[Tensor, "R out"]:
         """Compute (R, in) -> (R, out)."""
@@ -84,21 +85,21 @@ class Int8Product:
 
     def bytes_for(self, rows: int) -> ByteKind | None:
         """Return the type of bytes that `multiply` needs for `rows` rows; None for float32."""
-        if self.many is None or rows < self.many.kind.fewest_rows:
+        if self.for_many_rows is None or rows < self.for_many_rows.kind.fewest_rows:
             return None
-        return self.many.kind
+        return self.for_many_rows.kind
 
     def multiply(
         self, whole: Float[Tensor, "R in"] | Integer[Tensor, "R in"]
     ) -> Float[Tensor, "R out"]:
         """Multiply whole numbers; the caller multiplies the result by the steps."""
-        if self.many is not None and not whole.is_floating_point():
-            return self.many(whole)
+        if self.for_many_rows is not None and not whole.is_floating_point():
+            return self.for_many_rows(whole)
         return _multiply_packed(whole, self.packed)
 
 
 class OneDnnProduct:
-    """The same product by oneDNN, for activations in bytes."""
+    """The product of `Int8Product` by oneDNN, for activations in bytes."""
 
     def __init__(self, weight: Int8[Tensor, "out in"], kind: ByteKind) -> None:
         """Pack the weights for oneDNN, with steps of 1 and zero points of 0."""
@@ -119,7 +120,7 @@ class OneDnnProduct:
 
 
 def byte_kind() -> ByteKind | None:
-    """Return the form of integers that oneDNN multiplies fast on this processor; None if none.
+    """Return the integers that oneDNN multiplies fast on this processor; None if there are none.
 
     Without AMX, signed bytes take many times as long as FBGEMM; benchmarks/log/013.
     """

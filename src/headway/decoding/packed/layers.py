@@ -65,7 +65,7 @@ class PackedEmbedding:
 
 
 def _table(tokens: TokenEmbedding) -> Tensor:
-    """Return the table; a copy if it has other numbers where zeros are read."""
+    """Return the table; if the row of `zero_id` is not zero, a copy in which it is."""
     if tokens.zero_id is None or not tokens.weight[tokens.zero_id].any():
         return tokens.weight
     table = tokens.weight.detach().clone()
@@ -76,8 +76,8 @@ def _table(tokens: TokenEmbedding) -> Tensor:
 class Stack:
     """Sub-layers one after the other, each with Add & Norm.
 
-    After each addition there is one LayerNorm. In post-norm it is the sub-layer's own. In pre-norm
-    it is that of the next sub-layer, or the last of the stack, and the sum is kept as well.
+    One LayerNorm follows each addition. In post-norm it belongs to the sub-layer itself. In
+    pre-norm it belongs to the next sub-layer, or ends the stack, and the sum is kept as well.
     """
 
     def __init__(self, last_norm: nn.LayerNorm | None, backend: Backend) -> None:
@@ -87,11 +87,11 @@ class Stack:
         self.norms: list[Any] = [] if last_norm is None else [backend.norm(last_norm)]
         self.sublayers: list[Callable[[Array, Any], Array]] = []
 
-    def add(self, sublayer: Callable[[Array, Any], Array], frame: Residual) -> None:
+    def add(self, sublayer: Callable[[Array, Any], Array], residual: Residual) -> None:
         """Append a sub-layer with its residual connection."""
         self.sublayers.append(sublayer)
         place = len(self.norms) - 1 if self.pre else len(self.norms)
-        self.norms.insert(place, self.backend.norm(frame.norm))
+        self.norms.insert(place, self.backend.norm(residual.norm))
 
     def __call__(self, x: Array, context: Any) -> Array:
         """Run all sub-layers, (R, d_model) -> (R, d_model)."""

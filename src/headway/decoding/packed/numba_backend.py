@@ -64,7 +64,7 @@ from headway.runtime.memory import sparse
 from headway.runtime.openmp import usable_cores
 
 Floats = NDArray[np.float32]
-Kept = NDArray[Any]
+CacheArray = NDArray[Any]
 
 
 class LoopProduct(ABC):
@@ -93,7 +93,7 @@ class LoopFeedForward:
     """Two products with ReLU or SiLU between them, equation 2, by one compiled kernel."""
 
     def __init__(self, first: LoopProduct, second: LoopProduct, activation: str) -> None:
-        """Use the prepared weights; only a ReLU is part of the first."""
+        """Use the prepared weights; a ReLU is part of the first product, a SiLU is not."""
         self.first, self.second, self.activation = first, second, activation
 
     def __call__(self, x: Floats) -> Floats:
@@ -109,7 +109,7 @@ class Float32Product(LoopProduct):
 
     @staticmethod
     def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
-        """Keep float32."""
+        """Return weights and bias in blocks of float32."""
         return in_float_blocks(weight.float().contiguous().numpy(), bias)
 
 
@@ -118,7 +118,7 @@ class Bfloat16Product(LoopProduct):
 
     @staticmethod
     def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
-        """Round the weights."""
+        """Round the weights to bfloat16."""
         return in_pair_blocks(weight.float().contiguous().numpy(), bias)
 
 
@@ -127,7 +127,7 @@ class Int8LoopProduct(LoopProduct):
 
     @staticmethod
     def pack(weight: Float[Tensor, "out in"], bias: Floats) -> NDArray[Any]:
-        """Round the weights to whole steps."""
+        """Round the weights to 8-bit integers."""
         whole, steps = quantize_to_fit(weight)
         return in_byte_blocks(whole.numpy(), steps.numpy(), bias)
 
@@ -141,12 +141,12 @@ def quantize_to_fit(
 
 
 class SharpLoop:
-    """The projection to the vocabulary in fewer bits; logits near the best again in float32."""
+    """The projection to the vocabulary in fewer bits; logits near the best are made exact."""
 
     def __init__(self, rough: Linear, weight: Floats, bias: Floats, margin: np.float32) -> None:
         """rough: the product in fewer bits. weight, (V, d_model), and bias, (V,), in float32.
 
-        margin: of `SHARP`.
+        margin: how far below the best a logit is made exact, from `SHARP`.
         """
         self.rough, self.weight, self.bias, self.margin = rough, weight, bias, margin
 
@@ -160,7 +160,7 @@ class SharpLoop:
 class ListedLoop:
     """x weight^T + bias for the pieces of each row's list, in float32.
 
-    The rows of the output table are read in place. So nothing is gathered when a sentence begins,
+    The rows of the output table are read in place. So no rows are copied when a sentence begins,
     and the time of a row depends on its own list alone.
     """
 
@@ -177,7 +177,7 @@ class ListedLoop:
 
 
 class FusedDecoder:
-    """A whole decoder with ReLU, whose layers have the same sizes and kinds of products."""
+    """A whole decoder, whose layers have the same sizes, activation and kinds of products."""
 
     def __init__(self, decoder: Stack, cache_dtype: Any) -> None:
         """Use the prepared weights; cache_dtype: float32, or uint16 for bfloat16."""
@@ -258,8 +258,10 @@ class FusedDecoder:
         ]
 
 
-def caches_of(state: PackedState) -> tuple[tuple[Kept, Kept, Kept, Kept], Ints]:
-    """Return the caches of the first layer, and where those of all layers are, (4, layers)."""
+def caches_of(
+    state: PackedState,
+) -> tuple[tuple[CacheArray, CacheArray, CacheArray, CacheArray], Ints]:
+    """Return the first layer's caches, and the addresses of all layers' caches, (4, layers)."""
     if state.addresses is None:
         state.addresses = _addresses(state)
     memory = state.memory[0]
@@ -362,8 +364,8 @@ def _addresses_of_code(callees: Sequence[Form]) -> Ints:
 def _attention(heads: Heads, dtype: Any) -> Form:
     """Return the form of equation 1 for these heads, keys and values in this type."""
     count = heads.num_heads
-    keys: Kept = np.empty((0, count * heads.d_k), dtype)
-    values: Kept = np.empty((0, count * heads.d_v), dtype)
+    keys: CacheArray = np.empty((0, count * heads.d_k), dtype)
+    values: CacheArray = np.empty((0, count * heads.d_v), dtype)
     return attention_step.attention_for(keys, values, count)
 
 
@@ -390,13 +392,13 @@ def _activation(stack: Stack) -> str:
 
 
 def _addresses(state: PackedState) -> Ints:
-    """Return where the caches of all layers are, in the order of `decode_rows`, (4, layers)."""
-    # An SSRU has no values: the cells are named twice.
+    """Return the addresses of all layers' caches, in the order of `decode_rows`, (4, layers)."""
+    # An SSRU has no values, so the address of the cells is there twice.
     past = [state.cells] * 2 if state.cells else _parts(state.past)
     return np.stack([addresses_of(part) for part in (*past, *_parts(state.memory))])
 
 
-def _parts(caches: Sequence[Cache]) -> list[list[Kept]]:
+def _parts(caches: Sequence[Cache]) -> list[list[CacheArray]]:
     """Return the keys and the values of all layers."""
     return [[cache.keys for cache in caches], [cache.values for cache in caches]]
 
@@ -449,7 +451,7 @@ class _Norm(NamedTuple):
 
 
 class NumbaBackend:
-    """NumPy arrays in, NumPy arrays out."""
+    """The operations by compiled kernels, on NumPy arrays."""
 
     name = ", ".join(
         text
@@ -472,14 +474,14 @@ class NumbaBackend:
         self.cache_dtype = np.float32 if precision == "float32" else np.uint16
 
     def array(self, tensor: Tensor) -> Floats:
-        """Return the tensor's numbers."""
+        """Return the tensor as an array in float32."""
         return tensor.detach().float().cpu().contiguous().numpy()
 
     def tensor(self, array: Floats) -> Tensor:
         """Return the same memory as a tensor."""
         return torch.from_numpy(array)
 
-    def empty(self, *shape: int) -> Kept:
+    def empty(self, *shape: int) -> CacheArray:
         """Return an array for a cache; memory is allocated when it is first written."""
         return sparse(shape, self.cache_dtype)
 
@@ -487,14 +489,14 @@ class NumbaBackend:
         """Return an array for the cells of an SSRU."""
         return np.zeros(shape, np.float32)
 
-    def grow(self, cache: Kept, room: int, lengths: Ints) -> Kept:
-        """Copy only the written part, so that the rest takes no memory yet."""
+    def grow(self, cache: CacheArray, room: int, lengths: Ints) -> CacheArray:
+        """Copy only the written positions, so that the others take no memory yet."""
         longer = self.empty(len(cache), room, cache.shape[2])
         for row, length in enumerate(lengths.tolist()):
             longer[row, : min(length, cache.shape[1])] = cache[row, :length]
         return longer
 
-    def keep(self, rows: Floats, first: int, slots: Ints, starts: Ints, cache: Kept) -> None:
+    def keep(self, rows: Floats, first: int, slots: Ints, starts: Ints, cache: CacheArray) -> None:
         """Write sentences' keys or values to the beginning of their slots."""
         attention_step.keep_memory(rows, first, slots, starts, cache)
 
@@ -635,5 +637,5 @@ class NumbaBackend:
 
 
 def _by_pytorch(multiply: Product) -> Callable[[Floats], Floats]:
-    """Call a PyTorch product with arrays, if kernels lack instructions for it."""
+    """Let a PyTorch product take arrays; used where kernels lack instructions for the product."""
     return lambda x: multiply(torch.from_numpy(x)).numpy()

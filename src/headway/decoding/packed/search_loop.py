@@ -36,7 +36,7 @@ from headway.kernels.top_k import best_pieces, sharpen
 from headway.runtime.openmp import usable_cores
 
 _ROOM = 256  # pieces of a translation, at first; memory is allocated when it is first written
-_IDLE_ROWS = 8  # of a batch whose memory is kept until the next one begins, at most
+_IDLE_ROWS = 8  # most rows of a batch that is kept for the next search
 
 _Kind = tuple[SearchOptions, int]  # of a batch: the options and the number of slots
 
@@ -55,7 +55,7 @@ class CompiledLoop:
         """Use the target embedding, the decoder and the projection to the vocabulary.
 
         encoder: of the same model, to compile its kernels with those of the loop. drafts: the
-        counts that pieces are guessed by.
+        counts from which pieces are guessed.
         """
         self.embedding, self.decoder = embedding, decoder
         product = output.rough if isinstance(output, SharpLoop) else output
@@ -75,10 +75,10 @@ class CompiledLoop:
     def batch(
         self, engine: Engine[PackedState], options: SearchOptions, slots: int
     ) -> "CompiledBatch":
-        """Return a batch of the engine that has these parts; compile what it calls.
+        """Return a batch of the engine that has these parts; compile the kernels that it calls.
 
-        It is the idle one if that has the same options and slots: to make one takes as long as two
-        steps of a small model.
+        An idle batch with the same options and slots is used again, because making one takes as
+        long as two steps of a small model.
         """
         if (batch := self._idle.pop((options, slots), None)) is None:
             batch = CompiledBatch(self, engine, options, slots)
@@ -88,7 +88,7 @@ class CompiledLoop:
         return batch
 
     def keep(self, batch: "CompiledBatch") -> None:
-        """Keep a batch whose searches have ended, in place of the one before, if it is small."""
+        """Keep a batch whose searches have ended, if it is small, instead of the previous one."""
         if batch.rows <= _IDLE_ROWS and not batch.state.is_longer:
             self._idle = {(batch.options, batch.slots): batch}
 
@@ -130,7 +130,7 @@ class CompiledLoop:
             *(self.encoder.kernels() if self.encoder else ()),
             form(keep_memory, rows, 0, ints, ints, batch.state.memory[0].keys),
         ]
-        return sorted(dict.fromkeys(forms), key=_takes_less_time)
+        return sorted(dict.fromkeys(forms), key=_compile_order)
 
     def _model(self, longest: int, decoder: tuple[Any, ...]) -> kernel.Model:
         positions = self.embedding.positions_to(longest)
@@ -138,7 +138,7 @@ class CompiledLoop:
         return kernel.Model(table, scale, positions, decoder, *self.output)
 
     def _callees(self, model: kernel.Model, caches: kernel.Caches) -> list[Form | None]:
-        """Return the kernels of `Calls`; None if the loop does without."""
+        """Return the kernels of `Calls`; None for one that this loop does not call."""
         rows, numbers = np.zeros(1, np.int64), np.zeros((1, 1), np.float32)
         ids = np.zeros(1, np.int32)
         sharp = model.exact_output, model.exact_bias, model.margin, model.most
@@ -156,8 +156,8 @@ class CompiledLoop:
         ]  # fmt: skip
 
 
-def _takes_less_time(form: Form) -> int:
-    """Return the place of a kernel's module among those that take longest to compile."""
+def _compile_order(form: Form) -> int:
+    """Return a key for sorting: kernels of modules that take longest to compile come first."""
     longest = kernel.__name__, linear.__name__, top_k.__name__
     module = form.kernel.__module__
     return longest.index(module) if module in longest else len(longest)
@@ -243,9 +243,9 @@ class CompiledBatch:
         room = self.sentences.ids.shape[2]
         if pieces > room:
             longer = max(pieces, 2 * room)
-            wider = ((0, 0), (0, 0), (0, longer - room))
-            self.sentences = self.sentences._replace(ids=np.pad(self.sentences.ids, wider))
-            self.finished = self.finished._replace(ids=np.pad(self.finished.ids, wider))
+            padding = ((0, 0), (0, 0), (0, longer - room))
+            self.sentences = self.sentences._replace(ids=np.pad(self.sentences.ids, padding))
+            self.finished = self.finished._replace(ids=np.pad(self.finished.ids, padding))
             penalties = _penalties(self.options.length_penalty, self.options.length_form, longer)
             self.settings = self.settings._replace(penalties=penalties)
 
@@ -283,7 +283,7 @@ class CompiledBatch:
         return list(slots)
 
     def end(self) -> None:
-        """Let the next search have this batch."""
+        """Let the next search use this batch."""
         self.loop.keep(self)
 
     def _run(self, enough: int) -> int:
@@ -292,7 +292,7 @@ class CompiledBatch:
         )
 
     def _hypotheses(self, slot: int) -> list[Hypothesis]:
-        """Return the hypotheses of a slot that ended, best first, of equal ones the earlier."""
+        """Return the hypotheses of a slot that ended: best first, equal ones in order of ending."""
         count = min(int(self.finished.counts[slot]), self.options.n_best)
         in_order = sorted(
             zip(
@@ -327,7 +327,7 @@ def _exact(output: LoopProduct | SharpLoop) -> tuple[NDArray[Any], NDArray[Any],
 
 
 def _counts(drafts: DraftCounts | None) -> Counts:
-    """Return the counts to guess by; empty arrays if there are none."""
+    """Return the counts for guessing; empty arrays if there are none."""
     if drafts is None:
         whole, short = np.empty(0, np.int64), np.empty(0, np.int32)
         return Counts(whole, short, short, whole, short, np.empty(0, np.float32))

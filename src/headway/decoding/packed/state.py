@@ -20,10 +20,10 @@ class PackedState:
 
     source_lengths: the source pieces of each slot, (slots,). lengths: the decoded positions of each
     row, (rows,). owners: the row that holds each position of a row's past, (rows, T). past: the
-    cache of self-attention in each layer. cells: those of an SSRU in each layer. memory: that of
-    cross-attention. addresses: where the caches are in memory, kept by a backend that needs it;
-    None after they have moved. is_longer: whether a cache is longer than at first. allowed: the
-    lists of allowed pieces.
+    cache of self-attention in each layer. cells: those of an SSRU in each layer. memory: the cache
+    of cross-attention in each layer. addresses: where the caches are in memory, set by a backend
+    that needs it; None after they have moved. is_longer: whether a cache was lengthened. allowed:
+    the lists of allowed pieces.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class PackedState:
         )
 
     def begin(self, slots: Sequence[int], source_lengths: Ints) -> None:
-        """Put sentences of these lengths into slots, before their first piece."""
+        """Assign slots to sentences of these lengths, of which no piece is decoded yet."""
         self.source_lengths[slots] = 0  # their old contents need not be copied
         self._make_room_for_memory(int(source_lengths.max()))
         self.source_lengths[slots] = source_lengths

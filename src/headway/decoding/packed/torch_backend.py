@@ -25,7 +25,7 @@ Product = Callable[[Tensor], Tensor]
 SHARP: dict[Precision, float] = {"bfloat16": 1.0, "int8": 4.0}
 """Logits this far below the best of their row may stay rough; benchmarks/log/010, 048."""
 SHARP_PIECES = 64
-"""The most logits of a row that are computed again: more than a search chooses from."""
+"""The most logits of a row that are computed again; a search chooses from fewer."""
 
 # Above this share of the vocabulary, gathering weights costs more than it saves.
 _NEARLY_ALL = 0.5
@@ -52,7 +52,7 @@ def product(
 class SharpProduct:
     """The projection to the vocabulary in fewer bits; logits near the best again in float32.
 
-    So rounding does not decide between pieces that may be chosen.
+    So rounding does not decide between the pieces that a search may choose.
     """
 
     def __init__(self, projection: Projection, rough: Product, margin: float) -> None:
@@ -86,7 +86,7 @@ class ListedProduct:
 
     @cached_property
     def _all(self) -> tuple[Float[Tensor, "V+1 d_model"], Float[Tensor, " V+1"]]:
-        """Append an output of minus infinity, for places without a piece."""
+        """Append an output of minus infinity, for the places after the end of a list."""
         weight = self.projection.weight.to(self.device, torch.float32)
         bias = self.projection.bias.to(self.device, torch.float32)
         return (
@@ -120,7 +120,7 @@ class ListedProduct:
 
 
 class TorchBackend:
-    """Tensors in, tensors out."""
+    """The operations by PyTorch's operators, on tensors."""
 
     name = "PyTorch"
     by_memory = False
@@ -169,13 +169,13 @@ class TorchBackend:
     def linear(
         self, projection: Projection, *, relu: bool = False, sensitive: bool = False
     ) -> Product:
-        """Prepare x weight^T + bias; a sensitive one in int8, too: its bfloat16 is too slow."""
+        """Prepare x weight^T + bias; even a sensitive one in int8: bfloat16 would be too slow."""
         return product(projection, self.precision, self.device, relu=relu)
 
     def output(self, projection: Projection) -> Product:
         """Prepare the projection to the vocabulary; on a CPU logits near the best are in float32.
 
-        A GPU would have to wait until the best logits are known.
+        On a GPU, the program would have to wait until the best logits are known.
         """
         rough = self.linear(projection)
         by = dispatch.pytorch_linear(self.precision, projection.weight.numel()).by

@@ -372,7 +372,7 @@ def test_onednn_multiplies_few_numbers_of_rows(
     """As with any number it would only be slower."""
     monkeypatch.setattr(int8, "byte_kind", lambda: kind)
     multiply, counts = Int8Product(projection(), False), set()
-    many = multiply.many
+    many = multiply.for_many_rows
     assert many is not None
 
     def counted(whole: Any) -> Any:
@@ -380,7 +380,7 @@ def test_onednn_multiplies_few_numbers_of_rows(
         return many(whole)
 
     counted.kind = kind  # type: ignore[attr-defined]
-    monkeypatch.setattr(multiply, "many", counted)
+    monkeypatch.setattr(multiply, "for_many_rows", counted)
     for rows in range(65, 257):
         assert len(multiply(torch.randn(rows, 130))) == rows
 
