@@ -1,14 +1,15 @@
 """Operations on arrays for a CPU, compiled by Numba: for decoding, and for training where they pay.
 
-Kernels know arrays and no layers. Arrays are contiguous, and float32 unless stated otherwise;
+Kernels take arrays and know no layers. Arrays are contiguous, and float32 unless stated otherwise;
 bfloat16 is in uint16. In kernels of decoding R rows are hypotheses, and the bits of a row's result
-do not depend on the rows of other sentences; only `shortlist_rows` takes two rows of one sentence
-together.
+do not depend on the rows of other sentences; only `shortlist_rows` multiplies two rows of one
+sentence together.
 
-- `dispatch` chooses the implementation of each operation on this machine, and says why.
+- `dispatch` chooses the implementation of each operation on this machine, and gives the reason.
 - `codegen/` generates code: `numba_compiler` (with `compile_notice`), `together` for several
-  processes, `vectors` for inner loops, `parallel`, `amx`, `bfloat16`, and `addresses` and `calls`
-  by address. `arrays` and `threads` serve all kernels.
+  processes, `vectors` for inner loops, `parallel`, `amx` and `bfloat16`; `addresses` and `calls`
+  for arrays and kernels by address; `shared_words` and `tasks` for the second thread of
+  `two_cores`. `arrays` and `threads` serve all kernels.
 - Products: `linear` (rows times weights of any kind), `float_linear`, `quantized_linear`,
   `packing` (words of 32 bits), `linear_blocks` and, on AMX, `linear_amx`; for gradients
   `weight_gradient`, `weight_gradient_amx` and `input_gradient`; `row_buckets` for oneDNN.

@@ -61,7 +61,7 @@ def attend_backward(
 ) -> bool:
     """Compute the gradients of the inputs of `attend` from that of its output.
 
-    grad: as out of `attend`. grad_queries, grad_memory: as queries and memory.
+    grad: like `out` of `attend`. grad_queries, grad_memory: like queries and memory.
     """
     inputs = queries, memory, column, sizes, weights, grad, grad_queries, grad_memory
     return in_parts(_attend_backward, inputs, count, parts, region)
@@ -106,7 +106,7 @@ def _attend(
             row = min(t, penalties.shape[0] - 1) * room
             _soften(weights, first + t * room, penalties, row, room, scale)
         _weighted_sum(weights, first, room, 1, keys, vs, head)
-        _give(head, b, h * d_v, out)
+        _put_back(head, b, h * d_v, out)
 
 
 @compiled
@@ -154,9 +154,9 @@ def _attend_backward(
             _soften_backward(weights, first + t * room, grad_scores, t * room, room, scale)
         _weighted_sum(grad_scores, 0, room, 1, keys, ks, grad_q)
         _weighted_sum(grad_scores, 0, 1, room, length, qs, grad_k)
-        _give(grad_q, b, h * d_k, grad_queries)
-        _give(grad_k, b, key, grad_memory)
-        _give(grad_v, b, value, grad_memory)
+        _put_back(grad_q, b, h * d_k, grad_queries)
+        _put_back(grad_k, b, key, grad_memory)
+        _put_back(grad_v, b, value, grad_memory)
 
 
 @compiled
@@ -183,7 +183,7 @@ def _take(x: Numbers, b: int, column: int, head: Floats) -> None:
 
 
 @compiled
-def _give(head: Floats, b: int, column: int, x: Numbers) -> None:
+def _put_back(head: Floats, b: int, column: int, x: Numbers) -> None:
     """Copy a head back to the columns that `_take` took it from."""
     length, width, d = x.shape[1], x.shape[2], head.shape[1]
     for t in range(length):
@@ -346,7 +346,7 @@ def _soften_backward(
     room: Value,
     scale: Value,
 ) -> None:
-    """Turn a row of gradients by weights into those by scores."""
+    """Turn a row of gradients with respect to weights into those with respect to scores."""
     factor = code.broadcast(scale)
 
     def load(index: Value) -> tuple[Value, Value, Value]:

@@ -75,10 +75,10 @@ def _attend_in_vectors(
     """Compute equation 1 for one query, all heads: from row i of x to row i of out.
 
     x: (R, H * d_k or wider), the query first in each row. Key s is row places[s] of keys, (P, H *
-    d_k); values likewise. following: the same for the next query, whose `count` keys and values are
-    loaded meanwhile, as far as this query has as many; loading them at once would take as long as
-    the sums. weights: (H, T), scratch, T a multiple of 16. out: (R, H * d_v). d_k and d_v are
-    multiples of 16.
+    d_k); values likewise. following: the places of the next query, whose first `count` keys and
+    values are loaded meanwhile, but no more than this query has; loading them all at once would
+    take as long as the sums. weights: (H, T), scratch, T a multiple of 16. out: (R, H * d_v). d_k
+    and d_v are multiples of 16.
     """
     if length == 0:  # the loops below run at least once
         _clear(out, i)
@@ -132,7 +132,7 @@ def _attend_in_numbers(
     weights: Floats,
     out: Floats,
 ) -> None:
-    """Compute the same, for any d_k and d_v; nothing is loaded for the next query."""
+    """Compute equation 1 as `_attend_in_vectors` does, for any d_k and d_v, without loads ahead."""
     if length == 0:  # the sum of the weights would be 0
         _clear(out, i)
         return
@@ -186,7 +186,7 @@ def _scratch_for(num_heads: int, length: int) -> tuple[Floats, Ints, Ints]:
 
 @compiled
 def _place_past(row: int, length: int, owners: NDArray[np.int32], room: int, places: Ints) -> None:
-    """Write the places of a row's past and, after it, that of its newest position."""
+    """Write the places of a row's past positions, and then that of its newest position."""
     for s in range(length):
         places[s] = owners[row, s] * room + s
     places[length] = row * room + length

@@ -71,7 +71,7 @@ def soften(code: Code, scores: FlatArray, first: Value, length: Value) -> Value:
 def _weigh(vectors: int) -> Any:
     """Return a kernel: out[o:] = factor * sum over s of weights[first + s] * values of key s.
 
-    These begin at values[places[s] * stride + column]; there are 16 * vectors of them.
+    The values of key s are 16 * vectors numbers from values[places[s] * stride + column] on.
     """
 
     def write(
@@ -115,11 +115,9 @@ def prefetch(code: Code, numbers: FlatArray, place: Value) -> None:
 
 @generated(types.void)
 def prefetch_all(code: Code, numbers: FlatArray, first: Value, last: Value) -> None:
-    """Load every cache line from number `first` to before `last`, one at least.
+    """Load every cache line from number `first` to before `last`, at least one.
 
-    They go to the second cache, because loads into the first take longer (benchmarks/log/101).
+    They go to the L2 cache, because loads into L1 take longer (benchmarks/log/101).
     """
     step = _CACHE_LINE // (2 if numbers.kind.dtype == types.uint16 else 4)
-    code.repeat(
-        last - first, step, lambda index: numbers.prefetch(first + index, second_cache=True)
-    )
+    code.repeat(last - first, step, lambda index: numbers.prefetch(first + index, into_l2=True))

@@ -71,14 +71,14 @@ def decode_rows(
 ) -> None:
     """Run all decoder layers, in one call.
 
-    The sums are those of one call for each operation. One call saves the way into each call and
-    back, which for a few rows takes longer than the sums. x: (R, d_model), embedded; the result
+    The sums are the same as with one call for each operation. One call saves the overhead of many,
+    which for a few rows takes longer than the sums. x: (R, d_model), embedded; the result
     overwrites it. helper: of `two_cores.multiply`. cache_addresses, (4, layers), and
-    weight_addresses, (6, layers), say where those of each layer are (`addresses_of`). calls: the
-    addresses of `linear.product_with` for the first four kinds of weights, of
-    `linear.network_with`, of both kinds of attention (`recur` for that to the past in an SSRU), and
-    of `attention_step.attend_at`, (8,). gammas and betas: one row for each sub-layer and, with
-    pre-norm, one for the closing norm. recurrent: the first sub-layer is an SSRU.
+    weight_addresses, (6, layers): where the caches and weights of each layer are (`addresses_of`).
+    calls: the addresses of `linear.product_with` for the first four kinds of weights, of
+    `linear.network_with`, of both kinds of attention (for an SSRU, of `recur` in place of attention
+    to the past), and of `attention_step.attend_at`, (8,). gammas and betas: one row for each
+    sub-layer and, with pre-norm, one for the last norm. recurrent: the first sub-layer is an SSRU.
     """
     past_keys, past_values, memory_keys, memory_values = caches
     w_qkv, w_o, w_q, w_memory, w_1, w_2 = weights
@@ -89,9 +89,9 @@ def decode_rows(
     qkv = np.empty((count, 2 * d_keys + d_values), np.float32)
     q = np.empty((count, memory_keys.shape[2]), np.float32)
     heads = np.empty((count, memory_values.shape[2]), np.float32)
-    # The base is what a sub-layer's output is added to. Post-norm: x itself. Pre-norm: the sum
-    # before the norm, which takes turns with `total`, because Numba orders the additions otherwise
-    # if input and output are one array.
+    # A sub-layer's output is added to the base. Post-norm: x itself. Pre-norm: the sum before the
+    # norm. It takes turns with `total`, because Numba orders the additions differently if input and
+    # output are one array.
     base = x
     norm = 0
     if pre:

@@ -2,7 +2,7 @@
 
 This file has every capability, and the thresholds of compiled kernels and libraries. Each operation
 has one function, which takes the operation's tensors or their sizes and returns a `Choice`: the
-implementation and the reason. The code that computes asks these functions, and so does
+implementation and the reason. The code that computes calls these functions, and so does
 `headway info --kernels`. `benchmarks/log` has the measurements.
 
 These choices are elsewhere: the precision `auto` of training and of decoding, which is measured on
@@ -38,7 +38,7 @@ PyTorch's are faster (benchmarks/log/028)."""
 LEAST_PRODUCTS = 2**28
 """Scalar products from which the gradient kernels are faster (benchmarks/log/037)."""
 LEAST_PRODUCTS_AMX = 2**22
-"""The same with AMX: filling up both matrices for oneDNN takes a tenth of a tiny model's step
+"""The same with AMX: padding both matrices for oneDNN takes a tenth of a tiny model's step
 (benchmarks/log/070, 071)."""
 BLOCKS_PER_THREAD = 2
 """Blocks of `COLUMNS` columns that each thread needs in the gradient kernels (benchmarks/log/037).
@@ -210,7 +210,7 @@ _COMPILES = "Numba compiles it for this processor"
 
 
 def capabilities() -> dict[str, bool]:
-    """Return what this machine has of all that the choices depend on."""
+    """Return the capabilities on which the choices depend, and whether this machine has them."""
     return {
         "numba": has_numba(),
         "avx512": has_avx512(),
@@ -257,14 +257,14 @@ def attention(
 def linear(rows: Tensor, bias: Tensor | None) -> Choice:
     """Choose for rows W^T + b."""
     if rows.device.type != "cpu" or rows.dtype != torch.bfloat16:
-        return Choice(By.PYTORCH, "oneDNN is asked for bfloat16 on a CPU only")
+        return Choice(By.PYTORCH, "oneDNN is used only for bfloat16 on a CPU")
     if bias is None:
-        return Choice(By.PYTORCH, "there is no bias to add on the way out")
+        return Choice(By.PYTORCH, "there is no bias to add to the product")
     if is_watched():
         return Choice(By.PYTORCH, _WATCHED)
     if not onednn_multiplies_bfloat16():
         return Choice(By.PYTORCH, "oneDNN does not compute in bfloat16 here")
-    return Choice(By.ONEDNN, "it adds the bias on the way out")
+    return Choice(By.ONEDNN, "it adds the bias while it writes the product")
 
 
 def pads_rows(device: torch.device, dtype: torch.dtype) -> bool:
@@ -285,7 +285,7 @@ def _gradient_obstacle(grad: Tensor, rows: Tensor) -> str | None:
     if max(grad.size(1), rows.size(1)) < BLOCKS_PER_THREAD * COLUMNS * torch.get_num_threads():
         return f"under {BLOCKS_PER_THREAD * COLUMNS} columns a thread"
     if type(grad) is not Tensor or type(rows) is not Tensor:
-        return "the tensors are of a class of their own"
+        return "the tensors are of a subclass of Tensor"
     if obstacle := _obstacle(grad, rows):
         return obstacle
     if is_watched():
@@ -324,7 +324,7 @@ def input_gradient(grad: Tensor, weight: Tensor, dtype: torch.dtype) -> Choice:
 
 
 def relu(*tensors: Tensor) -> Choice:
-    """Choose for ReLU in place, or for its gradient from those of its output and the output."""
+    """Choose for ReLU in place, or for its gradient, from its output and that output's gradient."""
     if any(tensor.dtype != torch.bfloat16 for tensor in tensors):
         return Choice(By.PYTORCH, "the kernel is for bfloat16")
     if is_watched():
@@ -363,9 +363,9 @@ def loss_rows(device: torch.device, vocabulary: int) -> int:
 
 
 def decoder(device: torch.device) -> Choice:
-    """Choose for all that decoding computes besides products.
+    """Choose for all operations of decoding except products.
 
-    That is attention, LayerNorm, the shortlist, and the best logits of each row with
+    They are attention, LayerNorm, the shortlist, and the best logits of each row with
     log(sum(exp)). The choice is also the backend of the packed engine.
     """
     if device.type != "cpu":
@@ -413,11 +413,11 @@ def _compiled_int8(weights: int, sensitive: bool) -> Choice:
 
 
 def scores_as_float32(precision: Precision, device: torch.device, weights: int) -> bool:
-    """Return True if translations in this precision score as those of float32 do.
+    """Return True if translations in this precision score as well as in float32.
 
     That is within 0.1 BLEU and 0.1 chrF on 1,000 sentences (benchmarks/log/022, 053, 054). Only
-    compiled kernels were measured so; on a GPU, and without Numba, it is float32 alone. weights: of
-    the largest product of a layer.
+    compiled kernels were measured, so on a GPU, and without Numba, only float32 does. weights: the
+    number of weights in the largest product of a layer.
     """
     if precision == "float32":
         return True
@@ -432,9 +432,9 @@ def pytorch_linear(precision: Precision, weights: int) -> Choice:
     """Choose for a product of the PyTorch backend; weights: their number."""
     match precision:
         case "float32":
-            return Choice(By.PYTORCH_FLOAT32, "the precision was asked for")
+            return Choice(By.PYTORCH_FLOAT32, "this precision was chosen")
         case "bfloat16":
-            return Choice(By.PYTORCH_BFLOAT16, "the precision was asked for")
+            return Choice(By.PYTORCH_BFLOAT16, "this precision was chosen")
         case "int8" if weights < INT8_WEIGHTS:
             reason = f"under {INT8_WEIGHTS:,} weights integers are not faster"
             return Choice(By.PYTORCH_FLOAT32, reason)
@@ -463,8 +463,8 @@ def whole_stack(
     """Choose for all layers of an encoder or decoder: one call, or one for each operation.
 
     compiled: all products are compiled kernels. activated: all feed-forward networks have ReLU, or
-    all SiLU. one_size: all layers have the same sizes. one_epsilon: all norms have. one_kind: each
-    product is of the same kind in all layers.
+    all SiLU. one_size: all layers have the same sizes. one_epsilon: all norms have the same
+    epsilon. one_kind: each product is of the same kind in all layers.
     """
     if not compiled:
         return Choice(By.SEPARATE, "a product is not a compiled kernel")
@@ -472,7 +472,7 @@ def whole_stack(
         return Choice(By.SEPARATE, "PyTorch computes activations other than ReLU and SiLU")
     if not (one_size and one_epsilon and one_kind):
         return Choice(By.SEPARATE, "the layers differ in sizes or in the kinds of their products")
-    return Choice(By.NUMBA_WHOLE, "one call for all layers saves the way into each")
+    return Choice(By.NUMBA_WHOLE, "one call for all layers saves the overhead of many")
 
 
 def search_loop(*, whole: bool, compiled: bool, one_vocabulary: bool) -> Choice:

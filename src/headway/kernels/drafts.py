@@ -1,8 +1,8 @@
-"""Guesses of the next pieces of a translation, by counts of the training text.
+"""Guesses of the next pieces of a translation, from counts in the training text.
 
 A piece is probable if it often follows the last pieces, and if it translates a source piece. The
-counts are a tree: the children of a node are the pieces that have followed the pieces on the way to
-it. Which guesses are right is decided by the model alone (`search_loop`).
+counts are a tree: the children of a node are the pieces that have followed the pieces on the path
+to it. The model alone decides which guesses are right (`search_loop`).
 """
 
 from typing import NamedTuple
@@ -17,8 +17,8 @@ Ids = NDArray[np.int32]
 
 _LONGEST_CONTEXT = 3
 _LEAST_CHANCE = np.float32(0.25)  # that all guesses up to this one are right, in benchmarks/log/085
-_ANY_TRANSLATION = np.float32(0.02)  # for pieces of which no source piece is known as the origin
-_REPEATED = np.float32(0.3)  # for pieces that the translation already has
+_ANY_TRANSLATION = np.float32(0.02)  # for pieces that are not known to translate a source piece
+_REPEATED = np.float32(0.3)  # factor for pieces that the translation already has
 
 
 class Counts(NamedTuple):

@@ -30,14 +30,14 @@ from headway.kernels.splitmix import GAMMA, LAST_SHIFT, MIXING
 BLOCK = 4 * LANES
 """Elements that one vector of draws decides."""
 DROPOUT_LOT = 64 * BLOCK
-"""Elements of dropout that a thread takes at least: starting a thread takes longer than fewer."""
+"""The fewest elements of dropout for a thread: with fewer, starting it takes longer than work."""
 RELU_LOT = 2**14
-"""The same of ReLU."""
+"""The fewest elements of ReLU for a thread."""
 _ZERO, _MINUS_ZERO, _MINUS_INFINITY = np.uint16(0), np.uint16(0x8000), np.uint16(0xFF80)
 
 
 def _kept(code: Code, key: Value, first: Value, lowest: Value) -> Iterator[Value]:
-    """Yield which of the elements first, first + 1, … are kept, in four vectors of 16.
+    """Yield four masks of 16 elements, true where element first, first + 1, … is kept.
 
     first: a multiple of 64. lowest: the smallest draw, from -32768 to 32767, that keeps an element.
     """
@@ -188,7 +188,7 @@ def _bounds(size: int, first: int, last: int) -> tuple[int, int, int]:
 
 @compiled
 def rectify(y: NDArray[np.uint16], count: int, parts: int, region: int) -> bool:
-    """Put 0 for negative numbers in y, (N,), bfloat16; NaN is kept.
+    """Replace negative numbers in y by 0; y: (N,), bfloat16. NaN is kept.
 
     The parts (`in_parts`) are of `count` lots of RELU_LOT elements.
     """

@@ -1,4 +1,4 @@
-"""All layers of an encoder in one call, with the embedding before and the memory after (3.1)."""
+"""The embedding, all encoder layers and the projection of the memory in one call (section 3.1)."""
 
 import numpy as np
 from numba import types
@@ -12,8 +12,8 @@ from headway.kernels.codegen.vectors import Code, Value, generated
 
 Bits = NDArray[np.int32]
 Weights = tuple[Bits, Bits, Bits, Bits, Bits]
-"""w_qkv, w_o, w_1 and w_2 of the first layer, and the memory's: the bits of those that
-`linear.project` takes."""
+"""w_qkv, w_o, w_1 and w_2 of the first layer, and the weights of the memory's projection: the bits
+of the weights that `linear.project` takes."""
 
 
 @compiled
@@ -41,13 +41,13 @@ def encode_rows(
 
     Sentence b is ids starts[b] to starts[b + 1], (N,). helper: of `two_cores.multiply`. table: (V,
     d_model). positions: as many as the longest sentence has pieces, or more, (T, d_model).
-    weight_addresses, (4, layers), say where the weights of each layer are (`addresses_of`). calls:
-    the addresses of `linear.product_with` for w_qkv, w_o and the memory in their own types, of
-    `linear.network_with`,
-    `attention_step.attend_to_source`, `decoder_step.add_norm` and `attention_step.attend_at`, (7,).
-    So the bits are those of one call for each operation. d_keys and d_values: of all heads. gammas
-    and betas: one row for each sub-layer and, with pre-norm, one for the closing norm. keys_values:
-    the result, (N, width of all decoder layers).
+    weight_addresses, (4, layers): where the weights of each layer are (`addresses_of`). calls: the
+    addresses of `linear.product_with` for w_qkv, w_o and the memory in their own types, of
+    `linear.network_with`, `attention_step.attend_to_source`, `decoder_step.add_norm` and
+    `attention_step.attend_at`, (7,). So the result has the same bits as with one call for each
+    operation. d_keys and d_values: widths of all heads together. gammas and betas: one row for each
+    sub-layer and, with pre-norm, one for the last norm. keys_values: the result, (N, width of all
+    decoder layers).
     """
     w_qkv, w_o, w_1, w_2, w_memory = weights
     count, d_model = ids.size, table.shape[1]
@@ -67,8 +67,8 @@ def encode_rows(
     heads = np.empty((count, d_values), np.float32)
     keys = np.empty((longest, d_keys), np.float32)
     values = np.empty((longest, d_values), np.float32)
-    # The base is what a sub-layer's output is added to. Post-norm: x itself. Pre-norm: the sum
-    # before the norm, which takes turns with `total`.
+    # A sub-layer's output is added to the base. Post-norm: x itself. Pre-norm: the sum before the
+    # norm, which takes turns with `total`.
     base = x
     norm = 0
     if pre:

@@ -31,7 +31,7 @@ def in_pair_blocks(weight: Floats, bias: Floats) -> NDArray[np.uint32]:
 def in_pairs(x: Floats) -> NDArray[np.uint32]:
     """Round to bfloat16, two in each word of uint32: (R, in) in the lines of `packing.multiply`.
 
-    Each row ends with zeros; rows beyond R hold anything.
+    Each row ends with zeros; rows beyond R have arbitrary content.
     """
     rows, width = x.shape
     pairs = room_for_pairs(rows, width)
@@ -48,7 +48,7 @@ def in_pairs(x: Floats) -> NDArray[np.uint32]:
 
 @compiled
 def fill_up(pairs: NDArray[np.uint32], rows: int, width: int) -> None:
-    """Put zeros behind the first `width` numbers of each row, so that the padding adds nothing."""
+    """Write zeros after the first `width` numbers of each row, so that the padding adds nothing."""
     size = packing.line_for(pairs.shape[1])
     lines = pairs.shape[1] // size
     last = width - 2 * size * (lines - 1)

@@ -1,8 +1,8 @@
 """Rows times a matrix, both in bfloat16: the gradient of a projection's input.
 
 Two neighbours in a row of G are one operand word of the processor's sums of bfloat16; interleaved
-pairs of rows of W are the other. All threads put W's columns into blocks, which stay in the first
-cache. Then each thread multiplies rows of its own. Sums are in float32.
+pairs of rows of W are the other. All threads put W's columns into blocks, which stay in the L1
+cache. Then each thread multiplies some of the rows. Sums are in float32.
 """
 
 from typing import Any

@@ -22,7 +22,7 @@ from headway.kernels.recurrence_step import sigmoid
 _BYTES = ir.VectorType(ir.IntType(8), LANES)
 _NO_STEPS, _NO_ZEROS = np.empty(0, np.float32), np.empty(0, np.int32)  # only bytes have them
 _SIGN = np.uint32(2**31)  # the bits of -0.0
-_ALONE = 0  # for `two_cores.multiply`
+_ALONE = 0  # the argument `helper` of `two_cores.multiply` without a helper
 _YES, _NO = np.True_, np.False_  # Numba would compile once more for each of True and False
 
 
@@ -30,11 +30,11 @@ _YES, _NO = np.True_, np.False_  # Numba would compile once more for each of Tru
 def quantize_ranges(
     x: Floats, whole: NDArray[np.uint8], steps: Floats, zeros: NDArray[np.int32]
 ) -> None:
-    """Write each row in whole numbers from 0 to LARGEST_BYTE, between its smallest and largest.
+    """Round each row to whole numbers from 0 to LARGEST_BYTE, which cover its own range.
 
-    A number is (whole - zeros[i]) * steps[i]; 0 is among them, and exact. whole: (R and more, in
-    and more), uint8, in the lines of `packing.multiply`. So a row that is all above 0, or reaches
-    further on one side, loses no levels to the other.
+    A number is (whole - zeros[i]) * steps[i]; the range includes 0, which is exact. So a row that
+    is all positive, or reaches further on one side, wastes no levels on the other. whole: (R and
+    more, in and more), uint8, in the lines of `packing.multiply`.
     """
     signed, unsigned, flat = x.view(np.int32), x.view(np.uint32), whole.reshape(-1)
     words_of_row = whole.shape[1] // 4
@@ -163,7 +163,7 @@ def _choose_product(x: Any, weight: Any, relu: Any, y: Any, helper: Any) -> Call
 def feed_floats_forward(
     x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats, helper: int
 ) -> None:
-    """Compute equation 2 by way of float32, with weights of any kinds."""
+    """Compute equation 2 with weights of any kinds, and float32 between the products."""
     hidden = np.empty((x.shape[0], d_ff), np.float32)
     _project(x, w_1, _YES, hidden, helper)
     _project(hidden, w_2, _NO, y, helper)
@@ -171,7 +171,7 @@ def feed_floats_forward(
 
 @compiled
 def feed_silu_forward(x: Floats, w_1: Words, w_2: Words, d_ff: int, y: Floats, helper: int) -> None:
-    """Compute equation 2 with SiLU by way of float32, with weights of any kinds."""
+    """Compute equation 2 with SiLU and weights of any kinds, and float32 between the products."""
     hidden = np.empty((x.shape[0], d_ff), np.float32)
     _project(x, w_1, _NO, hidden, helper)
     for i in range(hidden.shape[0]):  # row by row: the bits do not depend on the number of rows

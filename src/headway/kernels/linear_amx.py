@@ -31,7 +31,7 @@ OUTPUTS = 2 * LANES
 """Outputs of a block."""
 _ROWS = 2 * LANES  # rows that are multiplied with a block at a time, at most
 # Words of a deep block that some rows are multiplied with before the next words are, so that these
-# stay in the first cache; and rows whose sums wait meanwhile.
+# stay in the L1 cache; and rows whose sums wait meanwhile.
 _DEPTH, _WAITING = 2**8, 4 * _ROWS
 _SIDE_BY_SIDE = 2**16  # words of blocks that rows are multiplied with in turn, for longer writes
 _TOGETHER = 2**18  # words of rows that are multiplied with all blocks before the next ones are
@@ -46,7 +46,7 @@ def multiply_blocks(
 ) -> None:
     """Compute y = x weight + bias, as `linear_blocks.multiply_blocks` does for pairs and fours.
 
-    weight: `in_blocks` of OUTPUTS, in lines that fill up whole tiles. x: in tiles of 16 rows, one
+    weight: `in_blocks` of OUTPUTS, in lines that fill whole tiles. x: in tiles of 16 rows, one
     after the other (`packing.place`); rows beyond y's are ignored. So 16 cache lines that are
     loaded together are neighbours. A y of uint32 has the layout of x.
     """
@@ -143,7 +143,7 @@ def _finish(
 @generated(types.void)
 def _put_lines(
     code: Code,
-    found: FlatArray,
+    memory: FlatArray,
     at: Value,
     rows: Value,
     weight: FlatArray,
@@ -187,7 +187,7 @@ def _put_lines(
         tile, line = i >> 4, i & (LANES - 1)
         tile_begin = tile * (2 * TILE)
         sums_begin = at + (tile_begin + line * LANES)
-        sums = [found.read(sums_begin + v * TILE, kinds[0]) for v in range(2)]
+        sums = [memory.read(sums_begin + v * TILE, kinds[0]) for v in range(2)]
         target = place + (tile * far + line * near)
         for v, total in enumerate(scaled(i, sums) if bytes_ else biased(sums)):
             vector = code.larger(floors, total)
@@ -206,7 +206,7 @@ def _product_of(rows: int, blocks: int, *, more: bool = False) -> Any:
     """
     sums, left = range(2 * rows * blocks), range(4, 4 + rows)
     right = range(4 + rows, 8)  # these take turns
-    few = blocks > 1  # a few rows stay in the first cache; many leave it to the weights
+    few = blocks > 1  # a few rows stay in the L1 cache; many leave it to the weights
 
     def write(
         code: Code,
@@ -217,7 +217,7 @@ def _product_of(rows: int, blocks: int, *, more: bool = False) -> Any:
         place: Value,
         lines: Value,
         deep: Value,
-        found: FlatArray,
+        memory: FlatArray,
         at: Value,
     ) -> None:
         name = amx.FOURS if weight.kind.dtype == types.int32 else amx.PAIRS
@@ -226,7 +226,7 @@ def _product_of(rows: int, blocks: int, *, more: bool = False) -> Any:
         step_words = code.constant(DEEP, WORD)
         for tile in sums:
             if more:
-                amx.load(code, tile, found, at + tile * TILE, step_words)
+                amx.load(code, tile, memory, at + tile * TILE, step_words)
             else:
                 amx.clear(code, tile)
 
@@ -246,7 +246,7 @@ def _product_of(rows: int, blocks: int, *, more: bool = False) -> Any:
 
         code.repeat(deep // DEEP, 1, multiply)
         for tile in sums:
-            amx.store(code, tile, found, at + tile * TILE)
+            amx.store(code, tile, memory, at + tile * TILE)
 
     return generated(types.void)(write)
 

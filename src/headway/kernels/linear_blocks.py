@@ -2,9 +2,9 @@
 
 Rows and weights are in words of 32 bits: one number of float32, two of bfloat16 or four bytes. One
 instruction, or a few for bytes before VNNI, multiplies each word of a vector with a word of the row
-and adds to the vector's sums. LLVM makes these instructions for the smaller numbers from no loop,
-so the innermost loop is generated here. A sum takes its products in the order of the inputs, for
-any number of rows, so the bits of a row do not depend on its batch.
+and adds to the vector's sums. For bfloat16 and bytes, LLVM does not make these instructions from
+loops, so the innermost loop is generated here. A sum takes its products in the order of the inputs,
+for any number of rows, so the bits of a row do not depend on its batch.
 """
 
 import functools
@@ -38,7 +38,7 @@ _LANES, _VECTORS = (16, 4) if has_avx512() else (8, 2)
 OUTPUTS = _LANES * _VECTORS  # of a block
 _ROWS = 6  # rows that are multiplied with a block at a time, at most
 # Bytes of the blocks that some rows are multiplied with before the next rows are: they stay in the
-# processor's second cache, and each write to a row of y is as long as possible.
+# L2 cache, and each write to a row of y is as long as possible.
 _TOGETHER = 2**16
 _LINE = 16  # words of a cache line
 _LINES = OUTPUTS // _LINE  # of an input's weights in a block
@@ -62,7 +62,7 @@ Without VNNI in 16 bits: the more bits rows have, the fewer weights have; see be
 def in_blocks(words: NDArray[Any], *first_lines: NDArray[Any], size: int = OUTPUTS) -> NDArray[Any]:
     """Return weights in blocks, (out, W) and (out,) each -> (blocks, …, outputs of a block).
 
-    All are of 32 bits. A block begins with its outputs' numbers of the first lines; zeros fill up
+    All numbers are of 32 bits. A block begins with its outputs' part of the first lines; zeros pad
     the last block. size: outputs of a block.
     """
     outputs, width = words.shape
@@ -86,14 +86,14 @@ def multiply_blocks(
     first_block: int,
     last_block: int,
 ) -> None:
-    """Compute y = x weight + bias; then max(0, y) if asked; the outputs of first to last - 1.
+    """Compute y = x weight + bias, then max(0, y) if relu, for blocks first to last - 1.
 
-    weight: `in_blocks`. x: (R, W), of the same kind. row_steps, zeros: (R,), of bytes only. y: (R,
-    out), float32, or uint32 for pairs of bfloat16 in the layout of x. The type of the words decides
-    what they hold, and the first lines of a block. float32: the bias. uint32, pairs of bfloat16:
-    the bias. int32, fours of bytes: the sum of each output's weights, which times the row's zero is
-    subtracted from the exact sums; the output's step, which multiplies them with that of the row;
-    and the bias.
+    weight: of `in_blocks`. x: (R, W), of the same kind. row_steps, zeros: (R,), of bytes only. y:
+    (R, out), float32, or uint32 for pairs of bfloat16 in the layout of x. The type of the words
+    decides what they hold, and what the first lines of a block are. float32: the bias. uint32,
+    pairs of bfloat16: the bias. int32, fours of bytes: the sum of each output's weights, which is
+    multiplied by the row's zero and subtracted from the exact sums; the output's step, by which
+    they are multiplied, as by the row's step; and the bias.
     """
     count, width = y.shape
     size = weight.shape[1] * OUTPUTS
@@ -110,10 +110,10 @@ def multiply_blocks(
             rows, group = min(count - row, _ROWS), row // _ROWS
             for block in range(begin, end):
                 at = block * size
-                # The next blocks come into the second cache meanwhile, one line of each input with
-                # each group of rows. All lines at once would delay the products. After the last
-                # block of a product, these are the weights that were made after it.
-                ahead = at  # is in the cache already
+                # The next blocks come into the L2 cache meanwhile, one line of each input with each
+                # group of rows. All lines at once would delay the products. After the last block of
+                # a product, these are the weights that were made after it.
+                ahead = at  # already in the cache
                 if count > _ROWS and group < _LINES:
                     ahead = at + together * size + group * _LINE
                 # Not in a function: a call with this many arrays takes as long as a row.
@@ -202,7 +202,7 @@ def _write_product(rows: int) -> Any:
         row_steps: FlatArray,
         zeros: FlatArray,
         floor: Value,
-        found: FlatArray,
+        out: FlatArray,
     ) -> None:
         kind = weight.kind.dtype
         bytes_ = kind == types.int32
@@ -224,7 +224,7 @@ def _write_product(rows: int) -> Any:
             columns = [column + n for n in range(at_once)]
             if rows == _ROWS:
                 for c in columns:
-                    weight.prefetch(ahead + c * OUTPUTS, second_cache=True)
+                    weight.prefetch(ahead + c * OUTPUTS, into_l2=True)
             weights = [line_at(c + first_lines, words) for c in columns]
             sums: list[Value] = []
             for i in range(rows):
@@ -253,7 +253,7 @@ def _write_product(rows: int) -> Any:
                 ]
             for v, total in enumerate(outputs):
                 place = code.constant((i * _VECTORS + v) * _LANES, WORD)
-                found.store(place, code.larger(floors, total))
+                out.store(place, code.larger(floors, total))
 
     return generated(types.void)(write)
 

@@ -22,7 +22,7 @@ _OUTPUTS, _ROWS, _WORDS = (
 def _multiply_by_tiles(
     x: Any, weight: Any, row_steps: Any, zeros: Any, relu: bool, y: Any, helper: int
 ) -> None:
-    linear_amx.multiply_blocks(x, weight, row_steps, zeros, relu, y)  # one thread alone
+    linear_amx.multiply_blocks(x, weight, row_steps, zeros, relu, y)  # without the helper
 
 
 multiply = _multiply_by_tiles if has_amx() else two_cores.multiply
@@ -30,13 +30,13 @@ multiply = _multiply_by_tiles if has_amx() else two_cores.multiply
 
 
 def in_blocks(words: NDArray[Any], *first_lines: NDArray[Any]) -> NDArray[Any]:
-    """Return weights, (out, W), in `linear_blocks.in_blocks` for `multiply`."""
+    """Return weights, (out, W), in the blocks that `multiply` takes (`linear_blocks.in_blocks`)."""
     return linear_blocks.in_blocks(words, *first_lines, size=_OUTPUTS)
 
 
 @compiled
 def rows_for(count: int) -> int:
-    """Return the number of rows in memory for `count` rows."""
+    """Return the number of rows in memory for `count` rows, padding included."""
     return -(-count // _ROWS) * _ROWS
 
 

@@ -10,26 +10,26 @@ from headway.kernels.linear_blocks import LARGEST_BYTE, WORDS_AT_ONCE
 
 _ALIGNED = 4 * WORDS_AT_ONCE  # bytes that are summed together
 _WEIGHTS = np.iinfo(np.int16).max // LARGEST_BYTE
-"""Whole weights, in sum, whose products with the largest bytes fit into 16 bits."""
+"""The largest sum of whole weights whose products with the largest byte fit into 16 bits."""
 
 
 def least_steps(weight: Floats) -> Floats:
     """Return the smallest steps, (out,), that keep sums of whole weights from overflowing.
 
-    weight: (out, in), as floats. With VNNI any step does. Before it, products of 2 WORDS_AT_ONCE
-    weights with bytes of up to LARGEST_BYTE are summed in 16 bits. If the weights above 0 alone
-    fit, and those below 0, then every part of the sum does.
+    weight: (out, in), as floats. With VNNI, any step is large enough. Before it, products of
+    2 WORDS_AT_ONCE weights with bytes of up to LARGEST_BYTE are summed in 16 bits. If the sum of
+    the positive weights fits, and that of the negative ones, then every partial sum fits.
     """
-    most = np.zeros(len(weight), np.float32)
+    largest_sums = np.zeros(len(weight), np.float32)
     if WORDS_AT_ONCE > 1:
-        _find_largest_sums(weight, _ALIGNED, most)
-    # Rounding adds a half to each weight, at most.
-    return most / np.float32(_WEIGHTS - WORDS_AT_ONCE)
+        _find_largest_sums(weight, _ALIGNED, largest_sums)
+    # Rounding adds at most a half to each weight.
+    return largest_sums / np.float32(_WEIGHTS - WORDS_AT_ONCE)
 
 
 @compiled
-def _find_largest_sums(weight: Floats, together: int, most: Floats) -> None:
-    """Write the largest sum of weights of one sign that share 16 bits, of each output."""
+def _find_largest_sums(weight: Floats, together: int, largest_sums: Floats) -> None:
+    """Write, for each output, the largest sum of weights of one sign that share 16 bits."""
     outputs, inputs = weight.shape
     for o in range(outputs):
         for first in range(0, inputs, together):
@@ -40,7 +40,7 @@ def _find_largest_sums(weight: Floats, together: int, most: Floats) -> None:
                     for c in range(two, min(two + 2, end)):
                         above += max(weight[o, c], np.float32(0.0))
                         below += max(-weight[o, c], np.float32(0.0))
-                most[o] = max(most[o], above, below)
+                largest_sums[o] = max(largest_sums[o], above, below)
 
 
 @compiled
@@ -49,11 +49,11 @@ def bytes_for(inputs: int) -> int:
     return 4 * packing.for_bytes(-(-inputs // _ALIGNED) * _ALIGNED)
 
 
-def _filled(weight: NDArray[np.int8]) -> NDArray[np.int8]:
+def _padded(weight: NDArray[np.int8]) -> NDArray[np.int8]:
     outputs, inputs = weight.shape
-    filled = np.zeros((outputs, bytes_for(inputs)), weight.dtype)
-    filled[:, :inputs] = weight
-    return filled
+    padded = np.zeros((outputs, bytes_for(inputs)), weight.dtype)
+    padded[:, :inputs] = weight
+    return padded
 
 
 def in_byte_blocks(weight: NDArray[np.int8], steps: Floats, bias: Floats) -> NDArray[np.int32]:
@@ -62,5 +62,5 @@ def in_byte_blocks(weight: NDArray[np.int8], steps: Floats, bias: Floats) -> NDA
     Four weights are in each word of int32, after the sum of each output's weights. The steps must
     not be below `least_steps`. Sums are then exact, for up to 66,000 inputs.
     """
-    filled = _filled(weight)
-    return packing.in_blocks(filled.view(np.int32), filled.sum(axis=1, dtype=np.int32), steps, bias)
+    padded = _padded(weight)
+    return packing.in_blocks(padded.view(np.int32), padded.sum(axis=1, dtype=np.int32), steps, bias)

@@ -1,7 +1,7 @@
 """Greedy and beam search over a batch, until some of its sentences are finished, in one call.
 
 `headway.decoding.greedy` and `headway.decoding.beam` are the readable forms of the same searches,
-and say why each decision is made. Hypotheses and their log-probabilities are equal in all bits
+and explain each decision. Hypotheses and their log-probabilities are equal in all bits
 (`tests/property/test_search_loop.py`): the products and sums are the same machine code, called by
 address, and the arithmetic here has the same order, in float64.
 """
@@ -20,8 +20,8 @@ from headway.kernels.drafts import Counts
 Doubles = NDArray[np.float64]
 
 DRAFT_ROWS = 5
-"""A batch of so many rows takes little longer than one row, because both read all weights
-(benchmarks/log/085). Rows that sentences do not need compute guesses."""
+"""A batch of this many rows takes little longer than one row, because both read all weights
+(benchmarks/log/085). Rows that no sentence needs compute guesses."""
 _ROWS_OF_LOGITS = 48
 """Rows whose logits are computed together: they stay in the processor's caches until they are
 ranked."""
@@ -88,7 +88,7 @@ class Sentences(NamedTuple):
     prefixes: Ints
     """The pieces that a translation must begin with, (N, P)."""
     log_probs: Doubles
-    """Of each hypothesis; minus infinity for one that is not live, (N, K)."""
+    """One for each hypothesis; minus infinity for one that is not live, (N, K)."""
     ids: NDArray[np.int32]
     """(N, K, T)."""
     sources: NDArray[np.int32]
@@ -98,7 +98,7 @@ class Sentences(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """The best finished hypotheses of each slot, in any order, B at most."""
+    """The best finished hypotheses of each slot, at most B, in any order."""
 
     ids: NDArray[np.int32]
     """(N, B, T)."""
@@ -144,13 +144,14 @@ def search_until_end(
 ) -> int:
     """Take steps until `enough` sentences end, or another thread interrupts; return the reason.
 
-    Sentences that have ended are no longer at work, and the hypotheses are in `finished`. In greedy
-    search, the rows of the caches that a slot has beyond its first one are for guesses: pieces that
-    will probably follow, by `drafts.guess_pieces`. The decoder computes what follows each of them
-    in the same call. The model's choice decides: guesses are taken up to the first that differs
-    from it. So each row that counts has the same past as without guesses, and the same result.
+    Sentences that have ended are no longer at work, and their hypotheses are in `finished`. In
+    greedy search, the rows of the caches that a slot has beyond its first one are for guesses:
+    pieces that will probably follow, from `drafts.guess_pieces`. In the same call, the decoder
+    computes the next piece after each guess. Guesses are taken up to the first one that differs
+    from the model's choice. So each row that counts has the same past as without guesses, and the
+    same result.
     """
-    # The parts of the loop take arrays: each use of a tuple is compiled as a copy of all its words.
+    # The functions of the loop take arrays, because each use of a tuple compiles to a copy of it.
     table, scale, positions, decoder, output, vocabulary, exact, exact_bias, margin, most = model
     decode_at, project_at, sharpen_at, best_at, guess_at = calls
     past_lengths, owners, source_lengths, first_caches, cache_addresses = caches
@@ -180,13 +181,13 @@ def search_until_end(
     logits = np.empty((together, vocabulary), np.float32)
     width = 1 if greedy else min(2 * copies, vocabulary)
     values, pieces = np.empty((room, width), np.float32), np.empty((room, width), np.int64)
-    sums, kept = np.empty(room, np.float32), np.empty(room, np.float32)
+    sums, forced_logits = np.empty(room, np.float32), np.empty(room, np.float32)
     forced, totals = np.empty(room, np.int64), np.empty((room, width), np.float64)
     fixed = never.size
     forbidden = np.empty(fixed + 1 + ids.shape[2], np.int64)
     for place in range(fixed):
         forbidden[place] = never[place]
-    # Of the extensions of a sentence.
+    # For the extensions of a sentence.
     taken, old = np.empty(copies, np.int64), np.empty(copies, np.int32)
     parents, newest = np.empty(copies, np.int64), np.empty(copies, np.int64)
     new_log_probs = np.empty(copies, np.float64)
@@ -252,7 +253,8 @@ def search_until_end(
                     forced[i] = prefixes[slot, step]
                 if repetition_penalty != np.float32(1.0):
                     _penalize(ids, slot, numbers[i], step, repetition_penalty, logits, at)
-                kept[i] = logits[at, max(forced[i], 0)]  # rules do not forbid the only choice
+                # Read before the rules, which do not forbid the only choice.
+                forced_logits[i] = logits[at, max(forced[i], 0)]
             first = begin
             while first < stop:
                 last, size = stop, fixed
@@ -290,7 +292,7 @@ def search_until_end(
                     past_lengths[rows[first]], owners[rows[first], step] = step + 1, rows[i]
                     guess = ids[slot, 0, step]
                     before = log_probs[slot, 0]
-                    _add_up(totals, pieces, i, values, sums, kept, forced, before)
+                    _add_up(totals, pieces, i, values, sums, forced_logits, forced, before)
                     _take_best(
                         totals, pieces, i, penalties[step + 1], end, slot, step, limit,
                         at_work, steps, log_probs, ids, kept_ids, scores, facts, counts,
@@ -301,7 +303,7 @@ def search_until_end(
                 penalty = penalties[step + 1]
                 for i in range(first, last):
                     before = log_probs[slot, numbers[i]]
-                    _add_up(totals, pieces, i, values, sums, kept, forced, before)
+                    _add_up(totals, pieces, i, values, sums, forced_logits, forced, before)
                 live = _rank_extensions(
                     totals, pieces, rows, first, last, penalty, end, slot, step, limit,
                     log_probs, ids, kept_ids, scores, facts, counts,
@@ -337,20 +339,20 @@ def _add_guesses(
     past_lengths: Ints,
     owners: Ints,
 ) -> int:
-    """Add a row for what follows each guess of a sentence; return the number of all rows.
+    """Add a row for the piece after each guess of a sentence; return the number of all rows.
 
     The guesses are pieces step, step + 1, … of the sentence's ids, at most `wanted`. The row of the
     first one comes after row count - 1, that of the sentence itself, and each sees those before it.
     """
-    own = rows[count - 1]
+    sentence_row = rows[count - 1]
     for place in range(step + 1, step + 1 + wanted):
         piece = ids[slot, 0, place - 1]
         if not 0 <= piece < vocabulary or piece == end:
             break
-        row = own + place - step
+        row = sentence_row + place - step
         past_lengths[row] = place
         for s in range(place):
-            owners[row, s] = owners[own, s] if s < step else own + s - step
+            owners[row, s] = owners[sentence_row, s] if s < step else sentence_row + s - step
         rows[count], slots[count], places[count], numbers[count] = row, slot, place, 0
         count += 1
     return count
@@ -363,20 +365,20 @@ def _add_up(
     i: int,
     values: Floats,
     sums: Floats,
-    kept: Floats,
+    forced_logits: Floats,
     forced: Ints,
     before: float,
 ) -> None:
     """Compute the log-probabilities of a hypothesis with each of its best pieces, in row i.
 
-    before: the log-probability of the hypothesis. If only one piece may follow, it is the first.
+    before: the log-probability of the hypothesis. If only one piece may follow, it is put first.
     """
     for column in range(totals.shape[1]):
         totals[i, column] = (np.float64(values[i, column]) - np.float64(sums[i])) + before
         if forced[i] >= 0:
             totals[i, column] = -np.inf
     if forced[i] >= 0:
-        totals[i, 0] = (np.float64(kept[i]) - np.float64(sums[i])) + before
+        totals[i, 0] = (np.float64(forced_logits[i]) - np.float64(sums[i])) + before
         pieces[i, 0] = forced[i]
 
 
@@ -408,7 +410,7 @@ def _take_best(
         ids[slot, 0, step] = piece
         steps[slot] = step + 1
     else:
-        at_work[slot] = False  # if no piece is possible, rules forbid all
+        at_work[slot] = False  # if no piece is possible, the rules forbid all pieces
         copy, total = 0, log_probs[slot, 0]
         _finish(
             kept_ids, scores, facts, counts, slot,
@@ -439,17 +441,17 @@ def _rank_extensions(
     parents: Ints,
     newest: Ints,
 ) -> int:
-    """Rank the extensions of a sentence's live hypotheses, rows first to last, and keep the ended.
+    """Rank the extensions of a sentence's live hypotheses, rows first to last - 1.
 
-    Return the number of those that go on, whose log-probabilities, parents and pieces are in the
-    last three arrays. taken: scratch, (K,).
+    Those that end are kept. Return the number of those that go on; their log-probabilities, parents
+    and pieces are in the last three arrays. taken: scratch, (K,).
     """
     copies, width = log_probs.shape[1], totals.shape[1]
     for k in range(copies):
         taken[k], new_log_probs[k] = 0, -np.inf
     live, possible = 0, False
     for rank in range(2 * copies):
-        # The best extension that is left; of equal ones that of the first hypothesis.
+        # The best extension that is left; of equal ones, that of the first hypothesis.
         best, total = -1, -np.inf
         for i in range(first, last):
             column = taken[i - first]
@@ -469,7 +471,7 @@ def _rank_extensions(
                 kept_ids, scores, facts, counts, slot,
                 ids, parent, step, total, total / penalty, step < limit,
             )  # fmt: skip
-    if not possible and counts[slot] == 0:  # rules forbid all: the best one ends
+    if not possible and counts[slot] == 0:  # rules forbid all pieces: the best hypothesis ends
         best = rows[first] - slot * copies
         for copy in range(best + 1, copies):
             if log_probs[slot, copy] > log_probs[slot, best]:
@@ -562,7 +564,7 @@ def _finish(
     score: float,
     complete: bool,
 ) -> None:
-    """Keep a finished hypothesis if it is among the best; of equal ones the first is better.
+    """Keep a finished hypothesis if it is among the best; of equal ones, the earlier is better.
 
     The first arrays are those of `Finished`. ids: of `Sentences`.
     """

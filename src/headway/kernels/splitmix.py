@@ -1,7 +1,7 @@
 """The constants of SplitMix64 (Steele, Lea and Flood 2014), for kernels and for PyTorch.
 
 Number i of a key is key + i * GAMMA, mixed: x becomes (x ^ x >> shift) * factor for each shift and
-factor, and then x ^ x >> LAST_SHIFT. All numbers are of 64 bits, without a sign.
+factor, and then x ^ x >> LAST_SHIFT. All numbers are unsigned, of 64 bits.
 """
 
 GAMMA = 0x9E3779B97F4A7C15

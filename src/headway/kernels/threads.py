@@ -1,8 +1,9 @@
 """Work divided among PyTorch's own threads.
 
 A second pool would slow both down, because PyTorch's threads spin after each operation while they
-wait for the next. So `divide` asks PyTorch's OpenMP library, that of GCC, for a parallel region as
-GCC would. Where PyTorch has another OpenMP, as on macOS, the calling thread does all the work.
+wait for the next. So `divide` begins a parallel region in PyTorch's OpenMP library, GCC's, as code
+compiled by GCC does. Where PyTorch has another OpenMP, as on macOS, the calling thread does all the
+work.
 """
 
 from collections.abc import Callable

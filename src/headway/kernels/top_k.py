@@ -1,9 +1,9 @@
 """The best of many logits.
 
-A row is divided into groups and read in order. The first time, the largest numbers of each group
-are kept. Of these maxima, one near place K is a bound: at least K numbers reach it, and few more
-do. The second time, powers of e are added. In groups with a number that reaches the bound, such
-numbers are marked. Only these are sorted.
+A row is divided into groups and read twice. The first pass keeps the largest numbers of each group.
+One of these maxima is chosen as a bound, which at least K of them reach, and few more. The second
+pass sums e^logit. Then numbers that reach the bound are marked, in groups that have any. Only
+these numbers are sorted.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ from headway.kernels.codegen.vectors import (
 )
 
 _BLOCK = 4 * LANES  # numbers at a time, a bit of a word for each
-_LONG = 4  # blocks of a group that is worth the question whether it has any of the best
+_LONG = 4  # blocks from which it pays to check first whether a group has any of the best numbers
 _FEW = 24  # numbers up to which sorting by insertion is faster
 _DIGITS, _RADIX = 4, 256  # the digits of a float's bits, and the values of one
 
@@ -40,9 +40,9 @@ _Words = NDArray[np.uint64]
 def sharpen(
     x: Floats, weight: Floats, bias: Floats, margin: np.float32, most: int, logits: Floats
 ) -> None:
-    """Compute those logits again that are within `margin` of the best of their row.
+    """Compute again the logits that are within `margin` of the best of their row.
 
-    If these are more than `most`, the margin is halved until they are not. x: (R, d_model).
+    If there are more than `most`, the margin is halved until there are not. x: (R, d_model).
     weight: (V, d_model). logits: (R, V), computed from rounded weights.
     """
     size = logits.shape[1]
@@ -97,9 +97,9 @@ def best_pieces(logits: Floats, never: Ints, values: Floats, ids: Ints, totals: 
     """Find log(sum(exp(logits))) of each row and its best logits, best first.
 
     logits: (R, V). never: pieces that count in the sum and are then set to -inf, so that they are
-    not among the best. values, ids: (R, K). totals: (R,), in an order of sums that depends on V
-    alone. The lower id of equal logits comes first; NaN is in no place. If a row has fewer numbers,
-    the last places have -inf and 0.
+    not among the best. values, ids: (R, K). totals: (R,); the order of additions depends on V
+    alone. Of equal logits, the lower id comes first; NaN is never among the best. If a row has
+    fewer than K numbers, the last places have -inf and 0.
     """
     size, count = logits.shape[1], values.shape[1]
     group = _group_of(size, count)
@@ -136,7 +136,7 @@ def best_pieces(logits: Floats, never: Ints, values: Floats, ids: Ints, totals: 
 
 @compiled
 def _blocks_of(size: int) -> int:
-    """Return the number of blocks of a row, the last perhaps filled up."""
+    """Return the number of blocks of a row; the last one may be padded."""
     return (size + _BLOCK - 1) // _BLOCK
 
 
@@ -145,7 +145,8 @@ def _group_of(size: int, count: int) -> int:
     """Return the length of a group, which has LANES maxima, for rows of this size.
 
     Either there are four groups for each wanted number, and most groups have none of the best, or
-    there are four maxima for each, and nearly all groups have some. Both can be predicted.
+    there are four maxima for each, and nearly all groups have some. In both cases the processor
+    can predict the branch.
     """
     blocks = size // _BLOCK
     group = blocks // (4 * count)
@@ -154,14 +155,14 @@ def _group_of(size: int, count: int) -> int:
 
 @compiled
 def _num_maxima(size: int, group: int) -> int:
-    """Return the number of maxima of a row: of its groups, and of what follows whole blocks."""
+    """Return the number of maxima of a row: of its groups, and of the tail after whole blocks."""
     whole = size - size % _BLOCK
     return ((whole + group - 1) // group + (1 if whole < size else 0)) * LANES
 
 
 @compiled
 def _fill_tail(logits: Floats, i: int, tail: Floats) -> None:
-    """Copy the numbers of a row after its last whole block, filled up with -inf."""
+    """Copy the numbers of a row after its last whole block, padded with -inf."""
     size = logits.shape[1]
     whole = size - size % _BLOCK
     if whole < size:
@@ -187,9 +188,9 @@ def _find_maxima(logits: Floats, i: int, group: int, tail: Floats, maxima: Float
 
 @compiled
 def _top_and_bound(maxima: Floats, count: int) -> tuple[np.float32, np.float32]:
-    """Return the largest number, and one that at least `count` reach, and not many more.
+    """Return the largest number, and a bound that at least `count` of them reach, and few more.
 
-    The second is -inf if there are fewer. maxima: whole vectors.
+    The bound is -inf if there are fewer numbers. maxima: whole vectors.
     """
     size = maxima.size
     top = _largest(maxima, size)

@@ -1,16 +1,17 @@
-"""Products of one sentence on two cores: a second thread multiplies some of each one's blocks.
+"""Products of one sentence on two cores: a second thread multiplies some blocks of each product.
 
 A step of one sentence reads all weights for a few rows, and two cores read twice as fast as one. A
 product takes microseconds, too few to wake a thread for. So the second thread, the helper, is awake
-as long as a sentence is encoded or decoded. It looks at a word in memory all the time (`_LEFT`),
-where both threads claim blocks of the current product: the first thread from the first block on,
-the helper from the last one.
+as long as a sentence is encoded or decoded. It polls a word in memory (`_LEFT`), in which both
+threads claim blocks of the current product: the first thread from the first block on, the helper
+from the last one.
 
-The first thread does not depend on the helper, which gets a copy of the rows, and writes to memory
-of its own. If it has claimed blocks and does not finish in time, because another program took its
-core, the first thread multiplies them itself, and some of the next sentences have no helper. The
-helper has the lowest priority, so that it hardly takes a core from another thread. It has no part
-in Python, so no other thread waits while it holds the interpreter's lock and has no core.
+The first thread does not depend on the helper, which gets a copy of the rows, and writes to its own
+memory. If the helper has claimed blocks and does not finish in time, because another program took
+its core, the first thread multiplies them itself, and some of the next sentences have no helper.
+The helper has the lowest priority, so that it rarely takes a core from another thread. It never
+enters Python, so it cannot lose its core while it holds the GIL, for which other threads would
+wait.
 
 Each block is multiplied by the same machine code in either thread: results are equal in all bits.
 """
@@ -45,7 +46,7 @@ from headway.runtime import native_thread
 from headway.runtime.processor import num_cores, quota
 
 # The helper's memory, in words of 64 bits; its semaphore comes first. Words that one thread writes
-# while the other one looks at them have a cache line of their own, of eight words.
+# while the other one polls them have their own cache line, of eight words.
 _LEFT = 8
 """The first and the last + 1 of the product's blocks that are not claimed, 32 bits each."""
 _DONE, _SLEEPS = 16, 17
@@ -55,7 +56,7 @@ _LATE, _STOP, _DIVIDE = 24, 25, 26
 _MULTIPLY = 27
 """The addresses of `multiply_blocks` for _KINDS; 0 for a kind that is not divided."""
 _TASK = 32
-"""The address of the code that multiplies blocks of the product."""
+"""The task of the product, from `write_task`: the address of code that multiplies blocks."""
 _ARGUMENTS, _STEPS, _ZEROS, _X, _Y, _END = 33, 128, 1024, 2048, 2**17, 2**19
 """Where the arguments of the product begin, then its arrays, and the end of all."""
 _MOST_ROWS = _ZEROS - _STEPS
@@ -160,26 +161,27 @@ def divide(
 def _is_worth_dividing(
     weight: tuple[int, int, int], x: tuple[int, int], y: tuple[int, int]
 ) -> bool:
-    """Return True if a product of these shapes is large enough, and fits into the memory."""
+    """Return True if a product of these shapes is large enough, and fits the helper's memory."""
     fits = x[0] <= _MOST_ROWS and x[0] * x[1] <= 2 * (_Y - _X) and y[0] * y[1] <= 2 * (_END - _Y)
     return fits and weight[0] * weight[1] * OUTPUTS >= _WORTH_DIVIDING
 
 
 @inlined
 def _share(count: int) -> int:
-    """Return the number of blocks to claim of those that are left.
+    """Return the number of blocks to claim if this many are left.
 
-    A third: so both threads end at nearly the same time, and claim few times.
+    It is a third, so that both threads end at nearly the same time, and claim few times.
     """
     return max(count // 3, 1)
 
 
 @compiled
 def help_with_products(helper: int) -> None:
-    """Multiply blocks of each product that the other thread writes, until it stops.
+    """Multiply blocks of each product that the first thread writes, until that says to stop.
 
-    The other thread waits for claimed blocks before it writes the next product, or gives up. So the
-    product is read after the claim. Blocks for which memory is lacking are never done.
+    The first thread waits for claimed blocks before it writes the next product, or gives the helper
+    up. So the helper reads the product after its claim. Blocks for which memory is lacking are not
+    reported as done, and the first thread multiplies them.
     """
     looks = 0
     while looks < _IDLE and load(helper, _STOP) == 0 and load(helper, _LATE) == 0:
@@ -241,7 +243,8 @@ class _Helper:
     def __init__(self) -> None:
         """Start the thread. Raises OSError if the system refuses."""
         words = np.zeros(_END + 8, np.int64)
-        self.words = words[-words.ctypes.data // words.itemsize % 8 :][:_END]  # of a cache line
+        # They begin with a cache line.
+        self.words = words[-words.ctypes.data // words.itemsize % 8 :][:_END]
         self.words[_SLEEPS] = 1
         self.products: Products | None = None
         self.last_skipped = self.to_skip = 0
@@ -250,12 +253,12 @@ class _Helper:
         self.thread = native_thread.NativeThread(code_of_helper(), self.address, self)
 
     def wake(self, products: Products) -> bool:
-        """Let the thread help with these products; return False if it is not to."""
+        """Let the thread help with these products; return False if it cannot help now."""
         if self.to_skip:
             self.to_skip -= 1
             return False
         looks = 0
-        while not self.words[_SLEEPS]:  # it has had no core since the last product
+        while not self.words[_SLEEPS]:  # it has had no core in which to go to sleep
             looks += 1
             if looks == _LOOKS_BEFORE:
                 return False
@@ -268,14 +271,14 @@ class _Helper:
         return True
 
     def send_to_sleep(self) -> None:
-        """Stop the thread; if it was late, it is not to help for a while."""
+        """Stop the thread; if it was late, it does not help with some of the next sentences."""
         self.words[_STOP] = 1
         late = bool(self.words[_LATE])
         self.last_skipped = (
             min(2 * self.last_skipped + 1, _MOST_SKIPPED) if late else self.last_skipped // 2
         )
         self.to_skip = self.last_skipped
-        if not late:  # otherwise it may still read them
+        if not late:  # a late thread may still read the weights
             self.products = None
 
 
@@ -297,14 +300,14 @@ def _helper(process: int) -> _Helper | None:  # a forked process has none of the
 
 @contextlib.contextmanager
 def second_core(products: Products, threads: int) -> Iterator[int]:
-    """Have a thread help with products; yield the address for `multiply`, 0 if none helps.
+    """Let a thread help with products; yield the address for `multiply`, 0 if none helps.
 
     threads: the number that the caller may use. No thread helps if that is one, if the weights are
-    small, or if another thread has help. Nor is there help on a processor with tiles, in a
-    container with less than the time of two cores, and on other systems than Linux.
+    small, or if the helper works for another thread. Nor is there help on a processor with tiles,
+    in a container with less than the time of two cores, and on other systems than Linux.
     """
-    may = products.are_worth_help and min(threads, num_cores()) > 1
-    if not may or not _turn.acquire(blocking=False):
+    is_worth_help = products.are_worth_help and min(threads, num_cores()) > 1
+    if not is_worth_help or not _turn.acquire(blocking=False):
         yield 0
         return
     try:

@@ -1,9 +1,9 @@
-"""The gradient of a weight in bfloat16: every column of one matrix times every one of another.
+"""The gradient of a weight in bfloat16: every column of one matrix times every column of another.
 
 y = G^T X is a sum of outer products of rows. Interleaved pairs of rows are the operand words of the
 processor's sums of bfloat16 on both sides, so nothing has to be transposed. X is in blocks of
-columns that stay in the first cache, G in narrower panels that stream past them. Sums are in
-float32, in an order that does not depend on the threads.
+columns that stay in the L1 cache, G in narrower panels that stream past them. Sums are in float32,
+in an order that does not depend on the threads. A lot is COLUMNS columns of either matrix.
 """
 
 from collections.abc import Iterator
@@ -33,8 +33,8 @@ _PANEL = LANES // 2  # columns of G that are multiplied with a block at a time
 _PANELS = COLUMNS // _PANEL  # of a lot of columns
 _LOTS = 32  # lots of G's columns at a time: 1 MB of panels
 AT_ONCE = 256  # pairs of rows that are multiplied before the next are: a block is 32 KB
-# Words of a block and of a strip. Each begins at another line of the cache than the one before;
-# otherwise all would share a few lines.
+# Words of a block and of a strip, padded so that each begins in another set of the cache than the
+# one before; otherwise all would share a few sets.
 BLOCK, _STRIP = AT_ONCE * COLUMNS + LANES, AT_ONCE * _PANEL + LANES
 _ROW = ir.VectorType(SHORT, COLUMNS)
 TWO_ONES = 0x3F803F80
@@ -74,8 +74,8 @@ def _multiply_part(
     last: int,
 ) -> None:
     """Multiply lots first to last - 1; the part with X's first lot writes the sums."""
-    every = -(-g.shape[1] // COLUMNS)
-    begin, end = (0, every) if by_x else (first, last)
+    all_lots = -(-g.shape[1] // COLUMNS)
+    begin, end = (0, all_lots) if by_x else (first, last)
     left, right = (first, last) if by_x else (0, x.shape[1] // COLUMNS)
     for lot in range(begin, end, _LOTS):
         _multiply_lots(g, x, add, y, sums, lot, min(lot + _LOTS, end), left, right)
@@ -146,7 +146,7 @@ def _multiply_rest(
 def put_in_blocks(
     x: NDArray[np.uint16], pair: int, count: int, blocks: NDArray[np.uint32], first: int, last: int
 ) -> None:
-    """Interleave `count` pairs of rows, from this one on; the partner of an odd row is zeros."""
+    """Interleave `count` pairs of rows, from this pair on; zeros pair with a last single row."""
     rows, width = x.shape
     zeros = np.zeros(COLUMNS, np.uint16)
     for p in range(count):
@@ -170,7 +170,7 @@ def _put_in_panels(
     first: int,
     last: int,
 ) -> None:
-    """Interleave `count` pairs of rows, and add them to the totals; zeros fill up."""
+    """Interleave `count` pairs of rows, padded with zeros, and add them to the totals."""
     rows, width = g.shape
     two_rows = np.empty((2, COLUMNS), np.uint16)
     for p in range(count):

@@ -1,8 +1,8 @@
 """The gradient of a weight as in `weight_gradient`, on a processor that multiplies tiles (AMX).
 
-For tiles, X's interleaved pairs of rows have the layout of its blocks; of G's, 16 words of a column
-have to become a row. All threads put X in blocks. Then each thread takes columns of G, as many at a
-time as stay in the second cache with their sums. A test holds both modules to one law.
+For tiles, X's interleaved pairs of rows already have the right layout in its blocks. In G's, 16
+words of a column have to become a row. All threads put X in blocks. Then each thread takes columns
+of G, as many at a time as stay in the L2 cache with their sums. The same test covers both modules.
 """
 
 from collections.abc import Sequence
@@ -68,7 +68,7 @@ def multiply_columns(
 
 @compiled
 def _put(x: NDArray[np.uint16], blocks: NDArray[np.uint32], first: int, last: int) -> None:
-    """Put lots first to last - 1 of X's columns into blocks; zeros fill up the last step."""
+    """Put lots first to last - 1 of X's columns into blocks; zeros pad the last step."""
     pairs, lots = (x.shape[0] + 1) // 2, x.shape[1] // COLUMNS
     for pair in range(0, pairs, AT_ONCE):
         count, begin = min(pairs - pair, AT_ONCE), (pair // AT_ONCE * lots + first) * BLOCK
@@ -117,7 +117,7 @@ def _multiply_panels(
 ) -> None:
     """Multiply `count` panels with blocks left to right - 1 of `lots`: a square for each pair.
 
-    A block is loaded once for all panels, which leave the first cache to it.
+    A block is loaded once for all panels, which leave the L1 cache to it.
     """
     pairs = (rows + 1) // 2
     for chunk in range(-(-pairs // AT_ONCE)):
@@ -210,7 +210,7 @@ _put_line, _add_line = _line_of(add=False), _line_of(add=True)
 def _put_in_panels(
     g: NDArray[np.uint16], panels: NDArray[np.uint32], sums: Floats, begin: int, end: int
 ) -> None:
-    """Put lots begin to end - 1 of the columns into panels, all rows; zeros fill up."""
+    """Put all rows of lots begin to end - 1 into panels, padded with zeros."""
     rows, width = g.shape
     few = np.empty((_ROWS, COLUMNS), np.uint16)
     sums[begin * COLUMNS : end * COLUMNS] = np.float32(0.0)

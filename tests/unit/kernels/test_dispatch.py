@@ -125,8 +125,8 @@ def test_a_misspelt_precision_is_no_other_one(choose: Any) -> None:
 @pytest.mark.parametrize(
     ("precision", "weights", "choice"),
     [
-        ("float32", 2**20, (By.PYTORCH_FLOAT32, "the precision was asked for")),
-        ("bfloat16", 1, (By.PYTORCH_BFLOAT16, "the precision was asked for")),
+        ("float32", 2**20, (By.PYTORCH_FLOAT32, "this precision was chosen")),
+        ("bfloat16", 1, (By.PYTORCH_BFLOAT16, "this precision was chosen")),
         ("int8", 16_383, (By.PYTORCH_FLOAT32, "under 16,384 weights integers are not faster")),
         ("int8", 16_384, (By.PYTORCH_INT8, "from 16,384 weights integers are faster")),
     ],
@@ -169,11 +169,11 @@ LOW = torch.zeros(3, 5).bfloat16()
 @pytest.mark.parametrize(
     ("rows", "bias", "onednn", "choice"),
     [
-        (LOW.float(), LOW[0], True, (By.PYTORCH, "oneDNN is asked for bfloat16 on a CPU only")),
-        (LOW.to("meta"), LOW[0], True, (By.PYTORCH, "oneDNN is asked for bfloat16 on a CPU only")),
-        (LOW, None, True, (By.PYTORCH, "there is no bias to add on the way out")),
+        (LOW.float(), LOW[0], True, (By.PYTORCH, "oneDNN is used only for bfloat16 on a CPU")),
+        (LOW.to("meta"), LOW[0], True, (By.PYTORCH, "oneDNN is used only for bfloat16 on a CPU")),
+        (LOW, None, True, (By.PYTORCH, "there is no bias to add to the product")),
         (LOW, LOW[0], False, (By.PYTORCH, "oneDNN does not compute in bfloat16 here")),
-        (LOW, LOW[0], True, (By.ONEDNN, "it adds the bias on the way out")),
+        (LOW, LOW[0], True, (By.ONEDNN, "it adds the bias while it writes the product")),
     ],
 )
 def test_a_projection_is_onednns_if_it_has_a_bias_in_bfloat16(

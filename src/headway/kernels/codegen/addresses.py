@@ -1,6 +1,6 @@
 """Arrays by their addresses, so that a kernel takes any number of arrays of one shape.
 
-A tuple of arrays has its length in its type, and Numba would compile a kernel anew for each length.
+A tuple's type includes its length, so Numba would compile a kernel again for each number of arrays.
 """
 
 from collections.abc import Sequence

@@ -63,7 +63,7 @@ def load(
 ) -> None:
     """Fill a tile with rows that are `stride` words apart, the first at `place`.
 
-    again: the rows are soon needed again, and may fill the first cache.
+    again: the rows are soon needed again, and may fill the L1 cache.
     """
     name = "llvm.x86.tileloadd64" if again else "llvm.x86.tileloaddt164"
     stride_bytes = stride * 4

@@ -1,7 +1,7 @@
 """Numbers in float32, or in bfloat16, the upper half of a float32's bits, in uint16.
 
-NumPy has no bfloat16. A written number is off by 1 part in 512 at most: it has 8 bits, rounded to
-the nearest and to the even one of two equally near ones, as PyTorch rounds.
+NumPy has no bfloat16. Writing rounds a number to 8 bits, an error of at most 1 part in 512. It
+rounds to nearest, ties to even, as PyTorch does.
 """
 
 from collections.abc import Callable

@@ -19,13 +19,13 @@ def tell_of_compiling(tell: Callable[[str], object] | None) -> None:
 
 
 def give_notice() -> None:
-    """Say that kernels are compiled, unless it was said before, or no program has asked."""
+    """Say that kernels are being compiled, once, if a program has asked for the notice."""
     if _tell is not None:
         _tell(_MESSAGE)
         tell_of_compiling(None)
 
 
-class Patience:
+class CompilingTime:
     """Adds up the time of compiling functions, which may compile their callees meanwhile."""
 
     def __init__(self) -> None:

@@ -27,7 +27,7 @@ from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import IRLegalization
 
-from headway.kernels.codegen.compile_notice import Patience
+from headway.kernels.codegen.compile_notice import CompilingTime
 from headway.runtime.locks import one_process_at_a_time
 from headway.runtime.processor import request_tiles
 
@@ -46,23 +46,24 @@ _AMX_NEEDS = "amx-bf16", "amx-int8", "avx512bf16", "avx512vnni"
 class _Compilations(event.Listener):
     """Listens to Numba's compilations; functions loaded from disk cause none.
 
-    Python's garbage collector rests meanwhile. Numba makes millions of objects, so the collector
-    would search all objects of the process many times, a seventh of the time, and free few.
+    Python's garbage collector is off meanwhile. Numba makes millions of objects, so the collector
+    would search all objects of the process many times, which takes a seventh of the time, and free
+    few.
     """
 
     def __init__(self) -> None:
-        self.patience = Patience()
+        self.time = CompilingTime()
         self.collects = False
 
     def on_start(self, event: event.Event) -> None:
-        if not self.patience.depth:  # Numba's lock lets one thread compile at a time
+        if not self.time.depth:  # Numba's lock lets one thread compile at a time
             self.collects = gc.isenabled()
             gc.disable()
-        self.patience.begin()
+        self.time.begin()
 
     def on_end(self, event: event.Event) -> None:
-        self.patience.end()
-        if not self.patience.depth and self.collects:
+        self.time.end()
+        if not self.time.depth and self.collects:
             gc.enable()
 
 
@@ -72,7 +73,7 @@ event.register("numba:compile", _compilations)
 
 def seconds_compiling() -> float:
     """Return the seconds that this process has spent in Numba's compiler."""
-    return _compilations.patience.taken
+    return _compilations.time.taken
 
 
 def host_has(feature: str) -> bool:
@@ -99,7 +100,7 @@ def has_amx() -> bool:
 
 
 _CONTENT = hashlib.sha256(b"".join(file.read_bytes() for file in _FILES)).hexdigest()
-# An upgrade that changes no kernel leaves machine code as it is, so the files' times do not count.
+# An upgrade that changes no kernel keeps machine code valid, so the files' times do not count.
 _SOURCES = (_CONTENT, *_NAMED, has_amx())
 
 
@@ -117,8 +118,8 @@ class _Library(JITCodeLibrary):
             # Numba's passes look for the functions that count references by their names.
             if copied and not function.name.startswith("NRT_"):
                 function.linkage = "internal"
-                # The linker searches private symbols as well. A copy may have lost arguments, so
-                # that a call of it by the address of the name would be wrong (`calls`).
+                # The linker also finds private symbols. A copy may have lost arguments, so a call
+                # by the address of that name would be wrong (`calls`).
                 function.name = f"copy.{function.name}"
         super()._optimize_final_module()
 

@@ -1,8 +1,8 @@
 """A kernel's work in parts, which the threads of a parallel region take one after the other.
 
 A compiler does the same for OpenMP's `parallel`: the arguments go into a structure, and every
-thread calls a function that takes it. Threads that come from Python would wait a tenth of a
-millisecond for Python's lock in each region; these never need the lock.
+thread calls a function that takes it. Threads of Python would wait a tenth of a millisecond for the
+GIL in each region; these threads never need it.
 """
 
 from collections.abc import Callable

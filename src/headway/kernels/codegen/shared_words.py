@@ -18,7 +18,7 @@ def _place(builder: Any, address: ir.Value, index: ir.Value) -> ir.Value:
 
 @_for_compiled
 def load(typing: Any, address: Any, index: Any) -> Any:
-    """Return a word; what its writer wrote before it can be read, too."""
+    """Return a word. Everything that its writer wrote before it is then visible, too."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> ir.Value:
         return builder.load_atomic(_place(builder, *values), "acquire", align=8)
@@ -28,7 +28,7 @@ def load(typing: Any, address: Any, index: Any) -> Any:
 
 @_for_compiled
 def store(typing: Any, address: Any, index: Any, value: Any) -> Any:
-    """Write a word after everything that this thread has written before."""
+    """Write a word, after everything that this thread wrote before is visible."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> ir.Value:
         place = _place(builder, *values[:2])

@@ -22,10 +22,10 @@ _for_compiled: Callable[..., Any] = intrinsic  # callers do not pass the first p
 def write_task(
     typing: Any, code: Any, arguments: Any, address: Any
 ) -> tuple[Any, Callable[..., Any]]:
-    """Write a call of code(*arguments, first, last) there, without first and last.
+    """Write a call of code(*arguments, first, last) to this address, without first and last.
 
-    Return the address for `do_part`. code: the address of a kernel that returns nothing. The memory
-    of its arrays is not kept alive.
+    Return the task for `do_part`, an address of code. code: the address of a kernel that returns
+    nothing. The memory of its arrays is not kept alive.
     """
     kinds = *arguments, types.int64, types.int64
 
@@ -57,7 +57,7 @@ def write_task(
 def do_part(
     typing: Any, task: Any, address: Any, first: Any, last: Any
 ) -> tuple[Any, Callable[..., Any]]:
-    """Make the call that `write_task` wrote there; return False if it failed."""
+    """Make the call that `write_task` wrote to this address; return False if it failed."""
 
     def generate(context: Any, builder: Any, signature: Any, values: Any) -> ir.Value:
         function = builder.inttoptr(values[0], _TASK.as_pointer())
@@ -72,8 +72,8 @@ def code_of_thread(typing: Any, function: Any) -> tuple[Any, Callable[..., Any]]
     """Return the address of a thread's code: function(address) at each post of a semaphore.
 
     function: a compiled kernel that takes an int and returns nothing. The thread's argument is the
-    address; the semaphore is there. The thread has no part in Python, so it never holds the
-    interpreter's lock. It gives itself the lowest priority, which Linux alone has for threads.
+    address, where the semaphore is. The thread never enters Python, so it never holds the GIL. It
+    gives itself the lowest priority; only on Linux does a thread have its own.
     """
     call = function.get_call_type(typing, (types.int64,), {})
 

@@ -23,7 +23,7 @@ from headway.kernels.codegen.numba_compiler import folder_to_keep, is_kept
 from headway.runtime.locks import one_process_at_a_time
 from headway.runtime.processor import num_cores
 
-_EACH = 3  # kernels for each process, which takes as long to start as a small kernel to compile
+_EACH = 3  # kernels for each process; starting one takes as long as compiling a small kernel
 _PROGRAM = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
     "from headway.kernels.codegen.together import serve; "
@@ -35,11 +35,10 @@ _BY_PYTORCH = "Set the environment variable NUMBA_DISABLE_JIT=1 to let PyTorch c
 def compile_together(forms: Sequence[Form]) -> None:
     """Compile the forms that are not on disk, with as many processes as this one may use cores.
 
-    Modules whose kernels take longest should come first. Nothing is compiled if few are missing,
-    no folder takes machine code, or the path of Python is unknown: each is then compiled at its
-    first call. Of several processes that
-    come here at once, one compiles, and the others wait for it. If the system refuses more
-    processes, those that have started compile all.
+    Modules whose kernels take longest should come first. Nothing is compiled if few are missing, if
+    no folder can store machine code, or if the path of Python is unknown: each kernel is then
+    compiled at its first call. Of several processes that call this at once, one compiles, and the
+    others wait for it. If the system refuses more processes, those that have started compile all.
 
     Raises HeadwayError if a helper fails.
     """
@@ -79,7 +78,7 @@ class _Helper:
     """Another process, which runs `serve`."""
 
     def __init__(self) -> None:
-        """Start it. OSError if the system refuses."""
+        """Start the process. Raises OSError if the system refuses."""
         self._process = subprocess.Popen(
             [sys.executable, "-c", _PROGRAM],
             stdin=subprocess.PIPE,
@@ -88,7 +87,7 @@ class _Helper:
         )
 
     def kill(self) -> None:
-        """End the process, whatever it does; its answers end with it."""
+        """Kill the process; a thread that waits for its answer then gets an error."""
         self._process.kill()
 
     def close(self) -> None:
@@ -97,7 +96,7 @@ class _Helper:
             self._process.kill()
 
     def is_ready(self) -> bool:
-        """Wait until the kernels are imported; return False if another Python cannot do that."""
+        """Wait until the process has imported the kernels; return False if it cannot."""
         try:
             self._ask(sys.path)
         except Exception:  # another program in its place may answer anything
@@ -138,7 +137,7 @@ def _send(message: Any, pipe: IO[bytes]) -> None:
     pipe.flush()
 
 
-class _Left:
+class _Remaining:
     """The forms that no process has taken."""
 
     def __init__(self, forms: Sequence[Form]) -> None:
@@ -146,14 +145,14 @@ class _Left:
         self._lock = threading.Lock()
 
     def for_one_process(self) -> Iterator[Form]:
-        """Take one form after another, of one module if possible: they have parts in common."""
+        """Take one form after another, of one module if possible: its kernels share parts."""
         module = None
         while True:
             with self._lock:
                 if not self._forms:
                     return
-                near = (n for n, form in enumerate(self._forms) if _module(form) == module)
-                form = self._forms.pop(next(near, 0))
+                same = (n for n, form in enumerate(self._forms) if _module(form) == module)
+                form = self._forms.pop(next(same, 0))
             module = _module(form)
             yield form
 
@@ -164,7 +163,7 @@ def _module(form: Form) -> str:
 
 def _share(forms: Sequence[Form], helpers: Sequence[_Helper]) -> None:
     """Compile all forms: this process and the helpers take one after another."""
-    left = _Left(forms)
+    left = _Remaining(forms)
     with ThreadPoolExecutor(len(helpers) + 1) as threads:
         ends = [threads.submit(_lead, helper, left) for helper in helpers]
         try:
@@ -178,7 +177,7 @@ def _share(forms: Sequence[Form], helpers: Sequence[_Helper]) -> None:
         warn("Kernels were compiled by fewer processes, because another Python did not start.")
 
 
-def _lead(helper: _Helper, left: _Left) -> bool:
+def _lead(helper: _Helper, left: _Remaining) -> bool:
     """Let a helper compile forms until none is left; return False if it did not start."""
     if not helper.is_ready():
         return False
@@ -190,7 +189,7 @@ def _lead(helper: _Helper, left: _Left) -> bool:
 def serve(pipe: IO[bytes], answers: IO[bytes]) -> None:
     """Compile the forms that come through a pipe, until it ends; answer each with its error."""
     answer = ""  # this process is ready
-    with contextlib.suppress(OSError, EOFError):  # nothing more is asked
+    with contextlib.suppress(OSError, EOFError):  # the pipe has ended
         while True:
             _send(answer, answers)
             module, name, kinds = pickle.load(pipe)

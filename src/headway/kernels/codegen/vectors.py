@@ -272,7 +272,7 @@ class Code:
     def exp(self, x: Value) -> Value:
         """Compute e^x for x <= 0, one float or a vector, within two units in the last place.
 
-        2^t is 2^n, made of the bits of n, times a polynomial of t - n, which is within a half.
+        2^t is 2^n, made from the bits of n, times a polynomial in t - n, which is at most a half.
         """
         floats = x.llvm.type
         lanes, whole = (f"v{LANES}", INTS) if floats == FLOATS else ("", INT)
@@ -398,12 +398,12 @@ class FlatArray:
         quiet_nan = constant_of(SHORTS, 0x7FC0)
         return Value(self.builder, self.builder.select(nan, quiet_nan, upper.llvm))
 
-    def prefetch(self, index: Value, *, second_cache: bool = False) -> None:
-        """Load the cache line of a number before it is needed, past the first cache if asked."""
+    def prefetch(self, index: Value, *, into_l2: bool = False) -> None:
+        """Load the cache line of a number before it is needed, into L1, or into L2 alone."""
         place = self._place(index, ir.IntType(8))
         kind = ir.FunctionType(ir.VoidType(), [place.type, INT, INT, INT])
         function = cgutils.get_or_insert_function(self.builder.module, kind, "llvm.prefetch.p0")
-        self.builder.call(function, [place, INT(0), INT(2 if second_cache else 3), INT(1)])
+        self.builder.call(function, [place, INT(0), INT(2 if into_l2 else 3), INT(1)])
 
 
 def generated(result: types.Type) -> Callable[[Callable[..., Value | None]], Any]:

@@ -6,7 +6,7 @@ from itertools import accumulate
 import pytest
 
 from headway.kernels.codegen import compile_notice
-from headway.kernels.codegen.compile_notice import Patience, tell_of_compiling
+from headway.kernels.codegen.compile_notice import CompilingTime, tell_of_compiling
 
 
 @pytest.fixture
@@ -25,28 +25,28 @@ def at(monkeypatch: pytest.MonkeyPatch, *gaps: float) -> None:
 
 def test_a_moment_is_not_worth_a_word(monkeypatch: pytest.MonkeyPatch, told: list[str]) -> None:
     at(monkeypatch, 0.5, 60.0, 0.4, 60.0)  # twice, and what lies between is not counted
-    patience = Patience()
+    time_spent = CompilingTime()
     for _ in range(2):
-        patience.begin()
-        patience.end()
-    patience.begin()
+        time_spent.begin()
+        time_spent.end()
+    time_spent.begin()
 
-    assert patience.taken == pytest.approx(0.9)
+    assert time_spent.taken == pytest.approx(0.9)
     assert told == []
 
 
 def test_more_than_that_is_said_once(monkeypatch: pytest.MonkeyPatch, told: list[str]) -> None:
     at(monkeypatch, 0.7, 0.5, 3.0, 3.0, 3.0)
-    patience = Patience()
-    patience.begin()  # at 0
-    patience.begin()  # one inside it, at 0.7
+    time_spent = CompilingTime()
+    time_spent.begin()  # at 0
+    time_spent.begin()  # one inside it, at 0.7
     assert told == []
-    patience.begin()  # another one, at 1.2
+    time_spent.begin()  # another one, at 1.2
     assert len(told) == 1
-    patience.end()
-    patience.end()
-    patience.end()
-    patience.begin()
+    time_spent.end()
+    time_spent.end()
+    time_spent.end()
+    time_spent.begin()
 
     assert len(told) == 1
     assert "Compiling kernels for this processor" in told[0]
@@ -56,11 +56,11 @@ def test_nobody_is_told_unless_asked(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     at(monkeypatch, 50.0, 50.0)
-    patience = Patience()
-    patience.begin()
-    patience.begin()
+    time_spent = CompilingTime()
+    time_spent.begin()
+    time_spent.begin()
 
-    assert patience.depth == 2
+    assert time_spent.depth == 2
     assert capfd.readouterr() == ("", "")
 
 

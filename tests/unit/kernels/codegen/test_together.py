@@ -196,7 +196,7 @@ def test_a_helper_that_does_not_start_is_told(kernels: Any) -> None:
 
 def test_a_process_takes_kernels_of_one_module_where_it_can() -> None:
     kernels = [SimpleNamespace(__module__=name, place=n) for n, name in enumerate("abcba")]
-    left = together._Left([Form(kernel, ()) for kernel in kernels])
+    left = together._Remaining([Form(kernel, ()) for kernel in kernels])
     one, other = left.for_one_process(), left.for_one_process()
 
     in_turns = [next(process).kernel.place for process in (one, other, one, other)]
