@@ -49,13 +49,13 @@ def _address_of_attend(in_vectors: bool, dtype: np.dtype[Any]) -> int:
 
 
 def _attend(in_vectors: bool, dtype: np.dtype[Any]) -> Form:
-    rows, kept, places = (
+    rows, cache, places = (
         np.empty((1, 1), np.float32),
         np.empty((1, 1), dtype),
         np.empty(1, np.int64),
     )
     attend = _attend_in_vectors if in_vectors else _attend_in_numbers
-    return form(attend, rows, 0, kept, kept, places, 0, places, 0, 1, rows, rows)
+    return form(attend, rows, 0, cache, cache, places, 0, places, 0, 1, rows, rows)
 
 
 @compiled

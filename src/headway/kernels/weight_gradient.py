@@ -104,19 +104,19 @@ def _multiply_lots(
         count = min(pairs - pair, AT_ONCE)
         put_in_blocks(x, pair, count, blocks, left, right)
         _put_in_panels(g, pair, count, panels, totals, begin, end)
-        fresh = pair == 0 and not add
+        overwrite = pair == 0 and not add
         for block in range(right - left):
             column = (left + block) * COLUMNS
             for panel in range(full):
                 inputs = panels, panel * _STRIP, blocks, block * BLOCK, count
                 place = (begin * COLUMNS + panel * _PANEL) * y.shape[1] + column
-                if fresh:
+                if overwrite:
                     _multiply(*inputs, y, place, y.shape[1])
                 else:
                     _multiply_and_add(*inputs, y, place, y.shape[1])
             if begin * COLUMNS + full * _PANEL < min(end * COLUMNS, y.shape[0]):
                 inputs = panels, full * _STRIP, blocks, block * BLOCK, count
-                _multiply_rest(*inputs, y, begin * COLUMNS + full * _PANEL, column, fresh)
+                _multiply_rest(*inputs, y, begin * COLUMNS + full * _PANEL, column, overwrite)
     if left == 0:
         sums[begin * COLUMNS : end * COLUMNS] = totals
 
@@ -131,14 +131,14 @@ def _multiply_rest(
     y: Floats,
     row: int,
     column: int,
-    fresh: bool,
+    overwrite: bool,
 ) -> None:
     """Compute the last rows of y, from this one on, fewer than a panel has columns."""
     products = np.empty((_PANEL, COLUMNS), np.float32)
     _multiply(panels, panel, blocks, block, count, products, 0, COLUMNS)
     for i in range(y.shape[0] - row):
         for c in range(COLUMNS):
-            before = np.float32(0.0) if fresh else y[row + i, column + c]
+            before = np.float32(0.0) if overwrite else y[row + i, column + c]
             y[row + i, column + c] = before + products[i, c]
 
 

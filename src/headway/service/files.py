@@ -125,15 +125,15 @@ def _language(service: Service, checked: _CheckedUpload) -> str:
             400, "Invalid request: the language of this file format is not detected, name it"
         )
     text = text_of_html(checked.content[:100_000].decode("utf-8", "replace"))
-    found = detect(text, service.routes.sources(checked.target))
-    if not found:
+    detections = detect(text, service.routes.sources(checked.target))
+    if not detections:
         raise RefusedError(
             400, "Invalid request: the language of the file is not found; give it in source"
         )
-    if found[0].language == checked.target:
+    if detections[0].language == checked.target:
         problem = f"the file seems to be in {checked.target} already; give its language in source"
         raise RefusedError(400, f"Invalid request: {problem}")
-    return found[0].language
+    return detections[0].language
 
 
 def _plain_name(name: str) -> str:

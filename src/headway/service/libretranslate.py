@@ -125,12 +125,12 @@ def no_pair(source: str, target: str) -> RefusedError:
 async def _answer(service: Service, checked: CheckedRequest, client: Client) -> Json:
     detections = await _sources(service, checked)
     sources = [detection.language for detection in detections]
-    found = await _translated(service, checked, sources, {"form": checked.form}, client)
-    texts = [hypotheses[0] for hypotheses in found]
+    translations = await _translated(service, checked, sources, {"form": checked.form}, client)
+    texts = [hypotheses[0] for hypotheses in translations]
     answer: dict[str, Any] = {"translatedText": texts if checked.is_list else texts[0]}
     if checked.source == AUTO:
-        told = [detection.as_dict() for detection in detections]
-        answer["detectedLanguage"] = told if checked.is_list else told[0]
+        detected = [detection.as_dict() for detection in detections]
+        answer["detectedLanguage"] = detected if checked.is_list else detected[0]
     if checked.alternatives:
         others = await _alternatives(service, checked, sources, texts, client)
         answer["alternatives"] = others if checked.is_list else others[0]
@@ -148,10 +148,10 @@ async def _alternatives(
     if checked.form != "text":
         return [[] for _ in checked.texts]
     wish = {"n_best": checked.alternatives + 1}
-    found = await _translated(service, checked, sources, wish, client)
+    translations = await _translated(service, checked, sources, wish, client)
     return [
         _others(text, hypotheses, checked.alternatives)
-        for text, hypotheses in zip(best, found, strict=True)
+        for text, hypotheses in zip(best, translations, strict=True)
     ]
 
 
@@ -160,14 +160,16 @@ async def _sources(service: Service, checked: CheckedRequest) -> list[Detection]
     if checked.source != AUTO:
         return [Detection(100, checked.source)] * len(checked.texts)
     codes = service.routes.sources(checked.target)
-    shown = text_of_html if checked.form == "html" else str
-    return await run_in_threadpool(lambda: [_source(shown(text), codes) for text in checked.texts])
+    text_of = text_of_html if checked.form == "html" else str
+    return await run_in_threadpool(
+        lambda: [_source(text_of(text), codes) for text in checked.texts]
+    )
 
 
 def _source(text: str, codes: Sequence[str]) -> Detection:
     """Return the detected language of a text, among these languages."""
-    if found := detect(text, codes):
-        return found[0]
+    if detections := detect(text, codes):
+        return detections[0]
     return _UNKNOWN if _UNKNOWN.language in codes else Detection(0, codes[0])
 
 
@@ -231,8 +233,8 @@ async def detect_language(service: CurrentService, request: Request) -> Json:
     query = fields.texts("q")
     texts = query if isinstance(query, list) else [query]
     service.check_size(texts)
-    found = await run_in_threadpool(detect, "\n".join(texts), service.routes.codes)
-    return Json([detection.as_dict() for detection in found[:_DETECTIONS] or [_UNKNOWN]])
+    detections = await run_in_threadpool(detect, "\n".join(texts), service.routes.codes)
+    return Json([detection.as_dict() for detection in detections[:_DETECTIONS] or [_UNKNOWN]])
 
 
 @router.get("/languages", openapi_extra=LANGUAGES)

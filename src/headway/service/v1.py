@@ -138,9 +138,11 @@ async def _chains(
     codes = service.routes.sources(target)
     if codes in ([], [target]):
         raise no_target(target)
-    shown = text_of_html if body.format == "html" else str
-    found = await run_in_threadpool(lambda: [detect(shown(text), codes) for text in body.texts])
-    detections = [languages[0] if languages else Detection(0, codes[0]) for languages in found]
+    text_of = text_of_html if body.format == "html" else str
+    detected = await run_in_threadpool(
+        lambda: [detect(text_of(text), codes) for text in body.texts]
+    )
+    detections = [languages[0] if languages else Detection(0, codes[0]) for languages in detected]
     return [_chain(service, detection.language, target) for detection in detections], detections
 
 

@@ -85,8 +85,8 @@ async def export(
     if form == "json":
         _check_text(seen.nbytes, "Take safetensors or npz.")
     if form not in (*_TRACES, *_FIGURES):
-        known = ", ".join((*_TRACES, *_FIGURES, "html"))
-        raise RefusedError(404, f"There is no export '{form[:20]}'.", f"Choose one of {known}.")
+        forms = ", ".join((*_TRACES, *_FIGURES, "html"))
+        raise RefusedError(404, f"There is no export '{form[:20]}'.", f"Choose one of {forms}.")
     title = "trace" if form in _TRACES else name or "attention"
     return await in_turn(
         explorer.export_turn, request, lambda: _file(_written(seen, form, name), f"{title}.{form}")

@@ -238,8 +238,8 @@ class FusedDecoder:
             cells = np.empty((1, 1, 1), np.float32)
             past = form(recurrence_step.recur, rows, ints, ints, owners, cells, rows)
         else:
-            kept = rows, ints, ints, owners, cache, cache, 0, self.num_heads, rows
-            past = form(attention_step.attend_to_past, *kept)
+            attended = rows, ints, ints, owners, cache, cache, 0, self.num_heads, rows
+            past = form(attention_step.attend_to_past, *attended)
         memory = rows, ints, ints, cache, cache, 0, self.num_heads, rows
         return [
             *(form(linear.product_with(weight), rows, weight, False, rows, 0) for weight in single),
@@ -308,10 +308,10 @@ class FusedEncoder:
         longest = int((starts[1:] - starts[:-1]).max())
         keys_values = np.empty((len(ids), self.memory.num_outputs), np.float32)
         with two_cores.second_core(self.divided, usable_cores()) as helper:
-            known = encoder_pass.encode_rows(
+            all_known = encoder_pass.encode_rows(
                 *self._arguments(ids, starts, helper, longest, self._calls, keys_values)
             )
-        if not known:
+        if not all_known:
             raise self.embedding.unknown(ids)
         return keys_values
 

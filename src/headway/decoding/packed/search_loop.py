@@ -261,12 +261,12 @@ class CompiledBatch:
 
         If another thread interrupts, there may be fewer, or none.
         """
-        before = self.sentences.at_work.copy()
+        were_at_work = self.sentences.at_work.copy()
         while (reason := self._run(enough)) == kernel.NEEDS_ROOM:
             self.state.make_room(self.state.owners.shape[1] + 1)
         if reason == kernel.NOT_A_NUMBER:
             check_numbers(np.array([np.nan], np.float32))  # raises the error of the other searches
-        ended = (before & ~self.sentences.at_work).nonzero()[0].tolist()
+        ended = (were_at_work & ~self.sentences.at_work).nonzero()[0].tolist()
         return [(slot, self._hypotheses(slot)) for slot in ended]
 
     def interrupt(self) -> None:

@@ -105,15 +105,15 @@ class DocumentWork:
         else:
             self.maker.finish(text)
 
-    def _take(self, number: int, found: Translation | Exception) -> None:
+    def _take(self, number: int, result: Translation | Exception) -> None:
         """Take the translation of a wish; the last one of a round begins the next round."""
         if self.dropped:
             return
-        if isinstance(found, Exception):
-            self._fail(found)
+        if isinstance(result, Exception):
+            self._fail(result)
             return
-        self.pieces += len(found.pieces)
-        self._answers[number] = Answer(found.text, found.alignment, frozenset(found.flags))
+        self.pieces += len(result.pieces)
+        self._answers[number] = Answer(result.text, result.alignment, frozenset(result.flags))
         self._count()
 
     def _count(self) -> None:

@@ -238,14 +238,14 @@ class Engine:
         for worker in self.workers:
             worker.offer()
 
-    def _tell(self, job: int, item: int, found: Translation | Exception) -> None:
+    def _tell(self, job: int, item: int, result: Translation | Exception) -> None:
         """Send a translation, or the error that prevented it; a worker calls this."""
-        if isinstance(found, Exception):
-            self._tell_error(job, item, found)
+        if isinstance(result, Exception):
+            self._tell_error(job, item, result)
             return
-        aligned = bool(found.hypotheses[0].attentions)
-        translation = as_message(found, alignments=aligned)
-        self._answer(job, item, translation=translation, pieces=len(found.pieces))
+        aligned = bool(result.hypotheses[0].attentions)
+        translation = as_message(result, alignments=aligned)
+        self._answer(job, item, translation=translation, pieces=len(result.pieces))
 
     def _tell_part(self, job: int, item: int, part: str) -> None:
         """Send the translation of a part; a worker calls this, and flushes."""
@@ -253,17 +253,17 @@ class Engine:
         self._is_due = True
 
     def _tell_document(
-        self, job: int, item: int, document: DocumentWork, found: Finished[Any] | Exception
+        self, job: int, item: int, document: DocumentWork, result: Finished[Any] | Exception
     ) -> None:
         """Send a translated document, or the error that prevented it; a worker calls this."""
-        if isinstance(found, Exception):
-            self._tell_error(job, item, found)
+        if isinstance(result, Exception):
+            self._tell_error(job, item, result)
             return
-        content = found.content
+        content = result.content
         text = content if isinstance(content, str) else b64encode(content).decode()
         translation = {
             "text": text, "hypotheses": [{"text": text}],
-            "flags": sorted(found.flags), "num_sentences": found.sentences,
+            "flags": sorted(result.flags), "num_sentences": result.sentences,
         }  # fmt: skip
         self._answer(job, item, translation=translation, pieces=document.pieces)
 
