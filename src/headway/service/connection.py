@@ -1,7 +1,7 @@
 """A connection of the server: h11, with a limit on the time that the headers of a request take.
 
 h11 limits the length of an address and of headers. It also reads the body of a request that offers
-to switch to HTTP/2, as Java's clients send it. httptools does neither (benchmarks/log/098).
+to switch to HTTP/2; Java's clients send such requests. httptools does neither (benchmarks/log/098).
 """
 
 import asyncio

@@ -172,8 +172,8 @@ def _linear(
 ) -> Float[Tensor, "N d_out"]:
     """Compute rows W^T + b.
 
-    PyTorch writes the bias to every row of the result before it adds the product. oneDNN, if it is
-    asked for it, adds the bias on the way out, with the same rounding.
+    PyTorch writes the bias to every row of the result before it adds the product. oneDNN can add
+    the bias while it writes the product, with the same rounding.
     """
     if dispatch.linear(rows, bias).by is dispatch.By.PYTORCH:
         return F.linear(rows, weight, bias)
