@@ -19,8 +19,9 @@ from headway.data.corpus import (
     fingerprint,
     read_pairs,
 )
+from headway.data.headers import USUAL_FIELDS
 from headway.data.hub import is_dataset
-from headway.data.tables import header_remark
+from headway.data.tables import FORMS, header_remark, table_reader
 from headway.errors import ConfigError
 from headway.training.corpora import tables_of, training_corpora
 from headway.training.holding_out import hold_out
@@ -121,7 +122,11 @@ def _header_remarks(data: DataConfig, corpora: Sequence[Corpus]) -> list[str]:
 
 
 def _check_named(data: DataConfig, needs_validation: bool) -> None:
-    """Refuse text that is missing, or named twice."""
+    """Refuse text that is missing, without its other side, or named twice."""
+    if not data.corpora:
+        _check_sides(data, "source", "target", "training")
+    _check_sides(data, "valid_source", "valid_target", "validation")
+    _check_sides(data, "test_source", "test_target", "test")
     if not (data.source or data.corpora):
         raise ConfigError(
             "'data.source' is missing.",
@@ -138,12 +143,27 @@ def _check_named(data: DataConfig, needs_validation: bool) -> None:
         raise ConfigError(
             "'data.valid_source' is missing.", f"{ways_to_validate(data).capitalize()}."
         )
-    for split, text in (("valid", "validation"), ("test", "test")):
-        if getattr(data, f"{split}_target") and not getattr(data, f"{split}_source"):
-            raise ConfigError(
-                f"'data.{split}_target' is given, but 'data.{split}_source' is missing.",
-                f"Name both sides of the {text} text, or neither.",
-            )
+
+
+def _check_sides(data: DataConfig, source: str, target: str, text: str) -> None:
+    """Refuse a target without its source, and a source without its target unless it holds both."""
+    first, second = getattr(data, source), getattr(data, target)
+    if second and not first:
+        present, missing = target, source
+    elif first and not second and table_reader(first, (0, 1), USUAL_FIELDS) is None:
+        present, missing = source, target
+    else:
+        return
+    options = "" if text == "test" else f" with {_option(source)} and {_option(target)}"
+    raise ConfigError(
+        f"'data.{present}' is given, but 'data.{missing}' is missing.",
+        f"Name both sides of the {text} text{options}, or as source one file that holds both: "
+        f"{', '.join(FORMS)}.",
+    )
+
+
+def _option(key: str) -> str:
+    return f"--{key.replace('_', '-')}"
 
 
 def ways_to_validate(data: DataConfig, pairs: int = 10 * _HELD_OUT) -> str:

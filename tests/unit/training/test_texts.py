@@ -28,8 +28,29 @@ def test_all_files_are_read(make_config: MakeConfig, data_folder: Path) -> None:
 
 @pytest.mark.parametrize("key", ["source", "valid_source"])
 def test_a_missing_file_name_is_a_missing_key(make_config: MakeConfig, key: str) -> None:
+    target = key.replace("source", "target")
     with pytest.raises(ConfigError, match=rf"'data\.{key}' is missing\. Name "):
-        read_texts(make_config(data={key: ""}).data)
+        read_texts(make_config(data={key: "", target: ""}).data)
+
+
+@pytest.mark.parametrize("split", ["", "valid_", "test_"])
+@pytest.mark.parametrize(("present", "missing"), [("source", "target"), ("target", "source")])
+def test_a_side_without_the_other_is_refused_by_its_names(
+    make_config: MakeConfig, split: str, present: str, missing: str
+) -> None:
+    named = {f"{split}{present}": "valid.source", f"{split}{missing}": ""}
+    with pytest.raises(ConfigError) as refused:
+        read_texts(make_config(data=named).data)
+    told = f"'data.{split}{present}' is given, but 'data.{split}{missing}' is missing. Name both"
+    assert told in str(refused.value)
+    option = f"--{split}{missing}".replace("_", "-")
+    assert (option in str(refused.value)) == (split != "test_")
+
+
+def test_a_missing_target_is_told_before_missing_validation_text(make_config: MakeConfig) -> None:
+    named = {"target": "", "valid_source": "", "valid_target": ""}
+    with pytest.raises(ConfigError, match=r"'data\.target' is missing"):
+        read_texts(make_config(data=named).data)
 
 
 @pytest.mark.parametrize("name", ["train.source", "train.target", "valid.source", "valid.target"])
