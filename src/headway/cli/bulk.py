@@ -285,7 +285,6 @@ def _work(
     """Translate one shard, or free ones until the end, in seconds of the monotonic clock."""
     from headway.bulk.plan import check_shard
     from headway.bulk.work import load_worker
-    from headway.runtime.signals import interrupted_by_termination
 
     def report(shard: int, manifest: "Manifest") -> None:
         if not quiet:
@@ -296,9 +295,8 @@ def _work(
                 file=sys.stderr,
             )
 
-    with interrupted_by_termination():  # so that the claim is released
-        worker = load_worker(folder, report, trust_code=trust_code)
-        if number is not None:
-            check_shard(worker.plan, number)
-            return worker.work_on(number)
-        return worker.work(lease=lease, until=lambda: end is not None and time.monotonic() >= end)
+    worker = load_worker(folder, report, trust_code=trust_code)
+    if number is not None:
+        check_shard(worker.plan, number)
+        return worker.work_on(number)
+    return worker.work(lease=lease, until=lambda: end is not None and time.monotonic() >= end)

@@ -1,4 +1,4 @@
-"""Print a sentence when Ctrl-C ends a command."""
+"""Print a sentence when Ctrl-C, SIGTERM or the hang-up of a terminal ends a command."""
 
 import sys
 from contextlib import suppress
@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 from headway.cli.guesses import Commands
+from headway.runtime.signals import interrupted_by_termination
 from headway.stopping import last_words
 
 _INTERRUPTED = 130
@@ -30,14 +31,15 @@ _OTHERS = "Stopped. Nothing was written; run it again."
 
 
 class StoppableCommands(Commands):
-    """The table of commands; prints a sentence when Ctrl-C ends one of them."""
+    """The table of commands; prints a sentence when a signal ends one of them."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Call the command; exit with 130 if Ctrl-C ends it."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            sentence = last_words(error) or _SENTENCES.get(ctx.invoked_subcommand, _OTHERS)
-            with suppress(OSError):  # a closed terminal
-                print(f"\n{sentence}", file=sys.stderr)
-            raise typer.Exit(_INTERRUPTED) from None
+        """Call the command; exit with 130 if Ctrl-C ends it, and by the signal if another does."""
+        with interrupted_by_termination():
+            try:
+                return super().invoke(ctx)
+            except KeyboardInterrupt as error:
+                sentence = last_words(error) or _SENTENCES.get(ctx.invoked_subcommand, _OTHERS)
+                with suppress(OSError):  # a closed terminal
+                    print(f"\n{sentence}", file=sys.stderr)
+                raise typer.Exit(_INTERRUPTED) from None

@@ -1,5 +1,8 @@
-"""Every command says a sentence when Ctrl-C ends it, and exits with 130."""
+"""Every command says a sentence when a signal ends it; Ctrl-C exits with 130."""
 
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +87,42 @@ def test_a_stopped_command_says_what_became_of_its_work(
     assert (status, out) == (130, "")
     assert err.splitlines()[-1].startswith("Stopped")
     assert "Traceback" not in err
+
+
+SIGNALLED = """
+import signal
+import sys
+from importlib import import_module
+
+from headway.cli.app import main
+
+number = int(sys.argv.pop())
+
+def end(*given, **named):
+    signal.raise_signal(number)
+
+module, _, name = sys.argv.pop().rpartition(".")
+setattr(import_module(module), name, end)
+main()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+@pytest.mark.parametrize("command", ["train", "score"])
+def test_a_command_that_is_told_to_end_says_so_and_ends_by_the_signal(
+    bundle_path: Path, text: Path, command: str, name: str
+) -> None:
+    number = getattr(signal, name)
+    call = [command, *map(str, arguments(command, bundle_path, text)), WORKS[command]]
+    ended = subprocess.run(
+        [sys.executable, "-c", SIGNALLED, *call, str(int(number))],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+    assert (ended.returncode, ended.stdout) == (-number, "")
+    assert ended.stderr.splitlines()[-1].startswith("Stopped")
+    assert "Traceback" not in ended.stderr
 
 
 def test_a_benchmark_says_that_nothing_is_kept(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
