@@ -8,6 +8,8 @@ from typing import Any, Literal, get_args
 
 from headway.errors import ConfigError, require_type
 
+_MOST = 10_000  # hypotheses, and demanded pieces: more would fill any memory
+
 LengthForm = Literal["gnmt", "plain"]
 
 
@@ -64,7 +66,8 @@ class SearchOptions:
     max_length: int | None = None
     """The most pieces of a translation, or of each part; the model's limit also holds."""
     min_length: int = 0
-    """The fewest pieces of a translation, or of each part; the end is forbidden before."""
+    """The fewest pieces of a translation, or of each part, up to 10,000; the end is forbidden
+    before."""
     no_repeat_ngram: int = 0
     """Forbid a sequence of this many pieces to occur twice; 0 allows it."""
     patience: float = 1.0
@@ -105,7 +108,8 @@ class SearchOptions:
              "at least 0", "0 is no penalty, 0.2 is common."),
             ("diversity", self.diversity, 0 <= self.diversity < math.inf, "at least 0",
              "0.5 is common; groups=1 is a beam without groups."),
-            ("min_length", self.min_length, self.min_length >= 0, "at least 0", "0 allows all."),
+            ("min_length", self.min_length, 0 <= self.min_length <= _MOST, f"from 0 to {_MOST:,}",
+             "0 allows all."),
             ("max_length", self.max_length, (self.max_length or 0) >= self.min_length,
              f"at least min_length {self.min_length}", "Raise it, or lower min_length."),
             ("no_repeat_ngram", self.no_repeat_ngram, self.no_repeat_ngram >= 0, "at least 0",
@@ -127,7 +131,8 @@ class SearchOptions:
 
     def _check_beam(self) -> None:
         remedy = "1 is greedy search, 4 the paper's beam."
-        _check("beam_size", self.beam_size, self.beam_size >= 1, "at least 1", remedy)
+        possible = 1 <= self.beam_size <= _MOST
+        _check("beam_size", self.beam_size, possible, f"from 1 to {_MOST:,}", remedy)
         samples = self.sampling is not None
         most_hypotheses = math.inf if samples else self.beam_size
         allowed = "at least 1" if samples else f"from 1 to beam_size {self.beam_size}"
@@ -189,11 +194,13 @@ def _widened(beam_size: int, n_best: int, groups: int = 1) -> int:
 
 
 def _check_whole(name: str, value: object) -> None:
-    _check(name, value, isinstance(value, Integral), "a whole number", "Round it.")
+    possible = isinstance(value, Integral) and not isinstance(value, bool)
+    _check(name, value, possible, "a whole number", "Round it.")
 
 
 def _check_number(name: str, value: object) -> None:
-    _check(name, value, isinstance(value, Real), "a number", "Give one.")
+    possible = isinstance(value, Real) and not isinstance(value, bool)
+    _check(name, value, possible, "a number", "Give one.")
 
 
 def _check(name: str, value: object, possible: bool, allowed: str, remedy: str) -> None:

@@ -387,7 +387,7 @@ def _terms(terms: Sequence[str] | Sequence[Sequence[str]], count: int) -> Sequen
 def refuse_mapping(name: str, value: object, remedy: str) -> None:
     """Refuse a dict instead of texts: its keys would be taken for the texts."""
     if isinstance(value, Mapping):
-        raise ConfigError(f"{name} is a {type(value).__name__}.", remedy)
+        raise ConfigError(f"{name} is of type {type(value).__name__}.", remedy)
 
 
 def as_sentences(text: object) -> list[Any]:
@@ -396,7 +396,7 @@ def as_sentences(text: object) -> list[Any]:
         return [text]
     if isinstance(text, (bytes, Mapping, Set)) or not isinstance(text, Iterable):
         raise ConfigError(
-            f"The argument is a {type(text).__name__}, not text.",
+            f"The argument is of type {type(text).__name__}, not text.",
             "Give one string, or an iterable of strings in their order.",
         )
     return list(text)
@@ -417,6 +417,7 @@ def check_request(sentences: Sequence[object], first: int = 0) -> None:
     for number, sentence in enumerate(sentences, 1):
         if not isinstance(sentence, str):
             raise ConfigError(
-                f"Sentence {number} (counted from 1) is a {type(sentence).__name__}, not text.",
+                f"Sentence {number} (counted from 1) is of type {type(sentence).__name__}, not "
+                "text.",
                 "Give one string, or an iterable of strings.",
             )

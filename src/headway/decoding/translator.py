@@ -1,7 +1,7 @@
 """The translator: texts in, translations out, in order and independent of batching."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property, lru_cache, partial
 from itertools import chain
 from pathlib import Path
@@ -46,7 +46,11 @@ _WORTH_A_WORKER = 8  # sentences
 
 # A method refuses an argument of the command line or of another library by naming its own.
 _foreign_names_hinted = hinted(
-    beam="beam_size", nbest="n_best", num_beams="beam_size", num_return_sequences="n_best"
+    beam="beam_size",
+    nbest="n_best",
+    num_beams="beam_size",
+    num_return_sequences="n_best",
+    **{field.name: f"options=SearchOptions({field.name}=…)" for field in fields(SearchOptions)},
 )
 
 

@@ -137,7 +137,8 @@ def suggest(given: object, known: Iterable[str], listing: str = "") -> str:
 def hinted(remedy: str = "", /, **elsewhere: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Decorate a function so that it refuses an unknown argument with a hint.
 
-    elsewhere: names of arguments in other libraries with the name here, such as `beam="beam_size"`.
+    elsewhere: names of arguments in other libraries with the name here, such as `beam="beam_size"`,
+    or with an argument that holds it, such as `min_length="options=SearchOptions(min_length=…)"`.
     The decorated function raises TypeError with that name. For other names it gives the remedy, or
     else the nearest argument, or all of them. A class is decorated at its `__init__`.
     """
@@ -152,7 +153,8 @@ def hinted(remedy: str = "", /, **elsewhere: str) -> Callable[[Callable[_P, _R]]
             for name in named:
                 if name not in known:
                     near = elsewhere.get(name)
-                    hint = f"Did you mean '{near}'?" if near in names else remedy
+                    taken = near is not None and near.partition("=")[0] in names
+                    hint = f"Did you mean '{near}'?" if taken else remedy
                     hint = hint or suggest(name, names)
                     raise TypeError(f"{shown_name}() has no argument '{name}'. {hint}")
             return function(*arguments, **named)

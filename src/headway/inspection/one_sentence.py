@@ -41,7 +41,7 @@ def trace_sentence(
     bundle = _only_bundle(translator)
     if not isinstance(source, str):
         raise ConfigError(
-            f"The sentence is a {type(source).__name__}, not text.",
+            f"The sentence is of type {type(source).__name__}, not text.",
             "A trace describes one sentence: give a string.",
         )
     parts = translator.requests.parts(source)

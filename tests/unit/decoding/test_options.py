@@ -12,7 +12,7 @@ from headway.errors import ConfigError
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"beam_size": 0}, "beam_size is 0, but must be at least 1"),
+        ({"beam_size": 0}, "beam_size is 0, but must be from 1 to 10,000"),
         ({"n_best": 0}, "n_best is 0, but must be from 1 to beam_size 4"),
         ({"n_best": 5}, "n_best is 5, but must be from 1 to beam_size 4"),
         ({"length_penalty": -0.1}, "length_penalty is -0.1, but must be from 0 to 10"),
@@ -27,7 +27,11 @@ from headway.errors import ConfigError
         ({"coverage_penalty": math.inf}, "coverage_penalty is inf, but must be at least 0"),
         ({"attention_layer": -1}, "attention_layer is -1, but must be at least 0"),
         ({"patience": 0.0}, "patience is 0.0, but must be above 0"),
-        ({"min_length": -1}, "min_length is -1, but must be at least 0"),
+        ({"min_length": -1}, "min_length is -1, but must be from 0 to 10,000"),
+        ({"min_length": 10**9}, "min_length is 1000000000, but must be from 0 to 10,000"),
+        ({"beam_size": 10**9}, "beam_size is 1000000000, but must be from 1 to 10,000"),
+        ({"beam_size": True}, "beam_size is True, but must be a whole number"),
+        ({"patience": True}, "patience is True, but must be a number"),
         ({"min_length": 5, "max_length": 4}, "max_length is 4, but must be at least min_length 5"),
         ({"length_form": "marian"}, "length_form is marian, but must be gnmt or plain"),
         ({"repetition_penalty": 0.0}, "repetition_penalty is 0.0, but must be from 0.01 to 100"),

@@ -427,10 +427,14 @@ def test_a_number_below_one_is_refused_by_name(translator: TextTranslator, name:
 
 
 def test_what_is_no_text_is_refused_with_its_place(translator: TextTranslator) -> None:
-    with pytest.raises(ConfigError, match=r"Sentence 2 \(counted from 1\) is a bytes, not text"):
+    with pytest.raises(
+        ConfigError, match=r"Sentence 2 \(counted from 1\) is of type bytes, not text"
+    ):
         translator.translate(["I am", b"bytes"])  # type: ignore[list-item]
     for odd in (None, b"bytes", 3):
-        with pytest.raises(ConfigError, match=f"^The argument is a {type(odd).__name__}, not text"):
+        with pytest.raises(
+            ConfigError, match=f"^The argument is of type {type(odd).__name__}, not text"
+        ):
             translator.translate(odd)  # type: ignore[call-overload]
 
 

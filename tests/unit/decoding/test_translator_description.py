@@ -49,6 +49,11 @@ def test_a_wrong_argument_is_answered_with_the_right_one(bundle: Bundle, name: s
         TextTranslator(bundle).translate("a", **{name: 2})  # type: ignore[call-overload]
 
 
+def test_an_option_of_the_search_is_answered_with_its_place(bundle: Bundle) -> None:
+    with pytest.raises(TypeError, match=r"Did you mean 'options=SearchOptions\(max_length=…\)'"):
+        TextTranslator(bundle).translate("a", max_length=2)  # type: ignore[call-overload]
+
+
 def test_loading_is_answered_too() -> None:
     with pytest.raises(TypeError, match=r"load\(\) has no argument 'precison'. Did you mean 'prec"):
         TextTranslator.load("x", precison="int8")  # type: ignore[call-arg]

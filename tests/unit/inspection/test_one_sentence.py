@@ -220,7 +220,7 @@ def test_the_trace_of_a_module_does_not_know_what_its_rows_write(translator: Tra
 
 
 def test_a_trace_is_of_one_sentence(translator: Translator) -> None:
-    with pytest.raises(ConfigError, match="The sentence is a list, not text"):
+    with pytest.raises(ConfigError, match="The sentence is of type list, not text"):
         translator.trace(["a cat"])  # type: ignore[arg-type]
 
 
