@@ -93,7 +93,7 @@ class Plan:
 def write_plan(folder: Path, plan: Plan) -> bool:
     """Write the plan into a new or empty folder; return False if the same plan is there.
 
-    Raises DataError if the folder has another plan, or other files.
+    Raises DataError if the folder has another plan or other files, or cannot be made.
     """
     content = to_json({"format": FORMAT, **asdict(plan)}).encode() + b"\n"
     path = folder / PLAN
@@ -105,12 +105,15 @@ def write_plan(folder: Path, plan: Plan) -> bool:
             f"{_differences(plan, read_plan(folder))}.",
             "Choose another folder with --out.",
         )
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise DataError(
-            f"{folder} has other files and no plan.", "Choose a new or empty folder with --out."
-        )
-    for name in ("claims", "parts", "failures"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
+    remedy = "Choose a new or empty folder with --out."
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise DataError(f"{folder} has other files and no plan.", remedy)
+        for name in ("claims", "parts", "failures"):
+            (folder / name).mkdir(exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder} cannot be a folder ({error.strerror}).", remedy) from error
     write_atomically(path, content)
     return True
 

@@ -395,6 +395,16 @@ def test_another_plan_in_the_folder_is_refused_and_the_same_one_is_not(
         planned(tmp_path / "full", text)
 
 
+@pytest.mark.parametrize("place", ["a-file", "a-file/job"])
+def test_a_place_that_cannot_be_a_folder_is_said(
+    text: Path, tmp_path: Path, planned: MakePlan, place: str
+) -> None:
+    (tmp_path / "a-file").write_text("mine\n")
+    with pytest.raises(DataError, match="cannot be a folder"):
+        planned(tmp_path / place, text)
+    assert (tmp_path / "a-file").read_text() == "mine\n"
+
+
 def test_an_input_that_changed_is_refused(text: Path, tmp_path: Path, planned: MakePlan) -> None:
     planned(tmp_path / "job", text)
     content = bytearray(text.read_bytes())
