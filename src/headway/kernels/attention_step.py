@@ -1,4 +1,4 @@
-"""Equation 1 for one query at a time (section 3.2.1)."""
+"""Equation 1 (section 3.2.1) for single queries, and for some that have the same keys."""
 
 import functools
 import math
@@ -9,14 +9,19 @@ from numpy.typing import NDArray
 
 from headway.kernels.arrays import Floats, Ints, Numbers
 from headway.kernels.attention_vectors import (
+    QUERIES,
     exp,
     prefetch,
     prefetch_all,
-    score_four,
+    score_one,
+    score_several,
     soften,
     weigh_sixteen,
+    weigh_sixteen_of_several,
     weigh_sixty_four,
+    weigh_sixty_four_of_several,
     weigh_thirty_two,
+    weigh_thirty_two_of_several,
 )
 from headway.kernels.codegen.bfloat16 import read, write
 from headway.kernels.codegen.calls import Form, call_at, form
@@ -55,13 +60,14 @@ def _attend(in_vectors: bool, dtype: np.dtype[Any]) -> Form:
         np.empty(1, np.int64),
     )
     attend = _attend_in_vectors if in_vectors else _attend_in_numbers
-    return form(attend, rows, 0, cache, cache, places, 0, places, 0, 1, rows, rows)
+    return form(attend, rows, 0, 1, cache, cache, places, 0, places, 0, 1, rows, rows)
 
 
 @compiled
 def _attend_in_vectors(
     x: Floats,
     i: int,
+    queries: int,
     keys: Numbers,
     values: Numbers,
     places: Ints,
@@ -72,27 +78,36 @@ def _attend_in_vectors(
     weights: Floats,
     out: Floats,
 ) -> None:
-    """Compute equation 1 for one query, all heads: from row i of x to row i of out.
+    """Compute equation 1 for queries of the same keys: from row i of x on, to row i of out on.
 
-    x: (R, H * d_k or wider), the query first in each row. Key s is row places[s] of keys, (P, H *
-    d_k); values likewise. following: the places of the next query, whose first `count` keys and
-    values are loaded meanwhile, but no more than this query has; loading them all at once would
-    take as long as the sums. weights: (H, T), scratch, T a multiple of 16. out: (R, H * d_v). d_k
-    and d_v are multiples of 16.
+    x: (R, H * d_k or wider), the query first in each row. queries: at most QUERIES. Key s is row
+    places[s] of keys, (P, H * d_k); values likewise. following: the places of the next
+    query, whose first `count` keys and values are loaded meanwhile, but no more than these have;
+    loading them all at once would take as long as the sums. weights: (QUERIES * H, T), scratch, T a
+    multiple of 16. out: (R, H * d_v). d_k and d_v are multiples of 16. The result of a query is the
+    same alone and beside others, in all bits.
     """
     if length == 0:  # the loops below run at least once
-        _clear(out, i)
+        _clear(out, i, queries)
         return
     key_width, value_width, room = keys.shape[1], values.shape[1], weights.shape[1]
     d_k, d_v = key_width // num_heads, value_width // num_heads
     scale = np.float32(1.0 / math.sqrt(d_k))
-    query = i * x.shape[1]
+    row, step = x.shape[1], num_heads * room
     for s in range(0, length, 4):
         for h in range(num_heads):
-            score_four(
-                x, query + h * d_k, keys, places, s, key_width, h * d_k, d_k, scale,
-                weights, h * room + s,
-            )  # fmt: skip
+            column, place = h * d_k, h * room + s
+            if queries == QUERIES:
+                score_several(
+                    x, i * row + column, row, keys, places, s, key_width, column, d_k, scale,
+                    weights, place, step,
+                )  # fmt: skip
+            else:
+                for q in range(queries):
+                    score_one(
+                        x, (i + q) * row + column, row, keys, places, s, key_width, column, d_k,
+                        scale, weights, place + q * step, step,
+                    )  # fmt: skip
             for j in range(s, s + 4):
                 prefetch(values, places[j] * value_width + h * d_v)
             for j in range(s, min(s + 4, count)):
@@ -102,26 +117,44 @@ def _attend_in_vectors(
                 )
                 prefetch_all(keys, key, key + d_k)
                 prefetch_all(values, value, value + d_v)
+    factors = np.empty(QUERIES, np.float32)
     for h in range(num_heads):
-        inverse = np.float32(1.0) / soften(weights, h * room, length)
-        c, end, o = h * d_v, (h + 1) * d_v, i * value_width
+        for q in range(queries):
+            factors[q] = np.float32(1.0) / soften(weights, q * step + h * room, length)
+        c, end = h * d_v, (h + 1) * d_v
         while c < end:
-            inputs = weights, h * room, places, length, values, value_width, c, inverse, out, o + c
-            if end - c >= 64:
-                weigh_sixty_four(*inputs)
-                c += 64
-            elif end - c >= 32:
-                weigh_thirty_two(*inputs)
-                c += 32
+            size = 64 if end - c >= 64 else 32 if end - c >= 32 else 16
+            if queries == QUERIES:
+                inputs = (
+                    weights, h * room, step, places, length, values, value_width, c, factors, 0,
+                    out, i * value_width + c,
+                )  # fmt: skip
+                if size == 64:
+                    weigh_sixty_four_of_several(*inputs)
+                elif size == 32:
+                    weigh_thirty_two_of_several(*inputs)
+                else:
+                    weigh_sixteen_of_several(*inputs)
             else:
-                weigh_sixteen(*inputs)
-                c += 16
+                for q in range(queries):
+                    inputs = (
+                        weights, q * step + h * room, step, places, length, values, value_width, c,
+                        factors, q, out, (i + q) * value_width + c,
+                    )  # fmt: skip
+                    if size == 64:
+                        weigh_sixty_four(*inputs)
+                    elif size == 32:
+                        weigh_thirty_two(*inputs)
+                    else:
+                        weigh_sixteen(*inputs)
+            c += size
 
 
 @compiled
 def _attend_in_numbers(
     x: Floats,
     i: int,
+    queries: int,
     keys: Numbers,
     values: Numbers,
     places: Ints,
@@ -134,34 +167,36 @@ def _attend_in_numbers(
 ) -> None:
     """Compute equation 1 as `_attend_in_vectors` does, for any d_k and d_v, without loads ahead."""
     if length == 0:  # the sum of the weights would be 0
-        _clear(out, i)
+        _clear(out, i, queries)
         return
     d_k, d_v = keys.shape[1] // num_heads, values.shape[1] // num_heads
     scale = np.float32(1.0 / math.sqrt(d_k))
-    for h in range(num_heads):
-        top = np.float32(-np.inf)
-        for s in range(length):
-            score = np.float32(0.0)
-            for c in range(h * d_k, (h + 1) * d_k):
-                score += x[i, c] * read(keys[places[s], c])
-            weights[h, s] = score * scale
-            top = max(top, weights[h, s])
-        total = np.float32(0.0)
-        for s in range(length):
-            weights[h, s] = exp(weights[h, s] - top)
-            total += weights[h, s]
-        inverse = np.float32(1.0) / total
-        for c in range(h * d_v, (h + 1) * d_v):
-            mixed = np.float32(0.0)
+    for row in range(i, i + queries):
+        for h in range(num_heads):
+            top = np.float32(-np.inf)
             for s in range(length):
-                mixed += weights[h, s] * read(values[places[s], c])
-            out[i, c] = mixed * inverse
+                score = np.float32(0.0)
+                for c in range(h * d_k, (h + 1) * d_k):
+                    score += x[row, c] * read(keys[places[s], c])
+                weights[h, s] = score * scale
+                top = max(top, weights[h, s])
+            total = np.float32(0.0)
+            for s in range(length):
+                weights[h, s] = exp(weights[h, s] - top)
+                total += weights[h, s]
+            inverse = np.float32(1.0) / total
+            for c in range(h * d_v, (h + 1) * d_v):
+                mixed = np.float32(0.0)
+                for s in range(length):
+                    mixed += weights[h, s] * read(values[places[s], c])
+                out[row, c] = mixed * inverse
 
 
 @inlined
-def _clear(out: Floats, i: int) -> None:
-    for c in range(out.shape[1]):
-        out[i, c] = np.float32(0.0)
+def _clear(out: Floats, i: int, queries: int) -> None:
+    for row in range(i, i + queries):
+        for c in range(out.shape[1]):
+            out[row, c] = np.float32(0.0)
 
 
 @compiled
@@ -175,13 +210,13 @@ def _keep(rows: Floats, i: int, first: int, cache: Numbers, place: int) -> None:
 
 @inlined
 def _scratch_for(num_heads: int, length: int) -> tuple[Floats, Ints, Ints]:
-    """Return memory for the weights of `length` keys, and their places for this query and the next.
+    """Return memory for the weights of `length` keys, their places, and those of the next queries.
 
     Keys are taken four at a time, so places beyond the last key must be valid rows as well.
     """
     room = -(-length // LANES) * LANES
     places, following = np.zeros(room, np.int64), np.zeros(room, np.int64)
-    return np.empty((num_heads, room), np.float32), places, following
+    return np.empty((QUERIES * num_heads, room), np.float32), places, following
 
 
 @compiled
@@ -229,7 +264,7 @@ def attend_to_past(
         call_at(
             attend,
             (
-                qkv, i, keys, values, places, length + 1, following, count, num_heads,
+                qkv, i, 1, keys, values, places, length + 1, following, count, num_heads,
                 weights, out,
             ),
         )  # fmt: skip
@@ -270,22 +305,29 @@ def attend_to_memory(
     keys = keys.reshape(count * room, width)
     values = values.reshape(count * room, values.shape[2])
     weights, places, following = _scratch_for(num_heads, room)
-    for i in range(slots.size):
-        slot, count = slots[i], 0
+    i = 0
+    while i < slots.size:
+        slot, after, count = slots[i], i + 1, 0
+        while after < min(slots.size, i + QUERIES) and slots[after] == slot:
+            after += 1
         if i == 0:
             for s in range(lengths[slot]):
                 places[s] = slot * room + s
-        if i + 1 < slots.size and slots[i + 1] != slot:
-            count = lengths[slots[i + 1]]
+        if after < slots.size and slots[after] != slot:
+            count = lengths[slots[after]]
             for s in range(count):
-                following[s] = slots[i + 1] * room + s
+                following[s] = slots[after] * room + s
         length = lengths[slot]
         call_at(
             attend,
-            (q, i, keys, values, places, length, following, count, num_heads, weights, out),
-        )
+            (
+                q, i, after - i, keys, values, places, length, following, count, num_heads,
+                weights, out,
+            ),
+        )  # fmt: skip
         if count:
             places, following = following, places
+        i = after
 
 
 @compiled
@@ -312,8 +354,12 @@ def attend_to_source(
             _keep(qkv, row, width, keys, row - starts[b])
             _keep(qkv, row, 2 * width, values, row - starts[b])
         length = starts[b + 1] - starts[b]
-        for row in range(starts[b], starts[b + 1]):
+        for row in range(starts[b], starts[b + 1], QUERIES):
+            queries = min(QUERIES, starts[b + 1] - row)
             call_at(
                 attend,
-                (qkv, row, keys, values, places, length, places, 0, num_heads, weights, out),
-            )
+                (
+                    qkv, row, queries, keys, values, places, length, places, 0, num_heads,
+                    weights, out,
+                ),
+            )  # fmt: skip

@@ -1,9 +1,10 @@
-"""Parts of equation 1 for one query, in vectors of 16 numbers; `attention_step` joins them."""
+"""Parts of equation 1 for some queries, in vectors of 16 numbers; `attention_step` joins them."""
 
 from typing import Any
 
 from numba import types
 
+from headway.kernels.codegen.numba_compiler import has_avx512
 from headway.kernels.codegen.vectors import LANES, Code, FlatArray, Value, generated
 
 _CACHE_LINE = 64  # bytes
@@ -15,35 +16,44 @@ def exp(code: Code, x: Value) -> Value:
     return code.exp(x)
 
 
-@generated(types.void)
-def score_four(
-    code: Code,
-    query: FlatArray,
-    first: Value,
-    keys: FlatArray,
-    places: FlatArray,
-    s: Value,
-    stride: Value,
-    column: Value,
-    width: Value,
-    scale: Value,
-    scores: FlatArray,
-    place: Value,
-) -> None:
-    """Compute scores[place + j] = scale * query[first:] . keys[places[s + j] * stride + column:].
+def _score(queries: int) -> Any:
+    """Return a kernel for the scores of some queries with four keys.
 
-    For j below 4; `width` numbers of each, a multiple of 16.
+    scores[place + q * step + j] = scale * query[first + q * row:] . keys[places[s + j] * stride +
+    column:], `width` numbers of each, a multiple of 16.
     """
-    lines = [places.scalar(s + j) * stride + column for j in range(4)]
 
-    def add(index: Value, totals: list[Value]) -> list[Value]:
-        x = query.load(first + index)
-        return [
-            total + x * keys.load(line + index) for total, line in zip(totals, lines, strict=True)
-        ]
+    def write(
+        code: Code,
+        query: FlatArray,
+        first: Value,
+        row: Value,
+        keys: FlatArray,
+        places: FlatArray,
+        s: Value,
+        stride: Value,
+        column: Value,
+        width: Value,
+        scale: Value,
+        scores: FlatArray,
+        place: Value,
+        step: Value,
+    ) -> None:
+        lines = [places.scalar(s + j) * stride + column for j in range(4)]
+        firsts = [first + row * q for q in range(queries)]
 
-    totals = code.fold_all(width, LANES, 4 * [code.constant(0.0)], add)
-    scores.store(place, code.sums_of_four(totals) * code.broadcast(scale, 4))
+        def add(index: Value, totals: list[Value]) -> list[Value]:
+            xs = [query.load(first + index) for first in firsts]
+            ys = [keys.load(line + index) for line in lines]
+            pairs = [(x, y) for x in xs for y in ys]
+            return [total + x * y for total, (x, y) in zip(totals, pairs, strict=True)]
+
+        totals = code.fold_all(width, LANES, 4 * queries * [code.constant(0.0)], add)
+        for q in range(queries):
+            sums = code.sums_of_four(totals[4 * q : 4 * q + 4])
+            scores.store(place + step * q, sums * code.broadcast(scale, 4))
+
+    return generated(types.void)(write)
 
 
 @generated(types.float32)
@@ -68,43 +78,55 @@ def soften(code: Code, scores: FlatArray, first: Value, length: Value) -> Value:
     return code.sum(code.fold(length, LANES, zero, exponentiate))
 
 
-def _weigh(vectors: int) -> Any:
-    """Return a kernel: out[o:] = factor * sum over s of weights[first + s] * values of key s.
+def _weigh(queries: int, vectors: int) -> Any:
+    """Return a kernel for the weighted values of some queries, 16 * vectors numbers of each.
 
-    The values of key s are 16 * vectors numbers from values[places[s] * stride + column] on.
+    out[o + q * stride:] = factors[number + q] * sum over s of weights[first + q * step + s] times
+    the value of key s, which begins at values[places[s] * stride + column].
     """
 
     def write(
         code: Code,
         weights: FlatArray,
         first: Value,
+        step: Value,
         places: FlatArray,
         length: Value,
         values: FlatArray,
         stride: Value,
         column: Value,
-        factor: Value,
+        factors: FlatArray,
+        number: Value,
         out: FlatArray,
         o: Value,
     ) -> None:
         offsets = [LANES * number for number in range(vectors)]
+        firsts = [first + step * q for q in range(queries)]
 
         def add(s: Value, totals: list[Value]) -> list[Value]:
-            weight = code.broadcast(weights.scalar(first + s))
             place = places.scalar(s) * stride + column
-            return [
-                total + weight * values.load(place + offset)
-                for total, offset in zip(totals, offsets, strict=True)
-            ]
+            line = [values.load(place + offset) for offset in offsets]
+            shares = [code.broadcast(weights.scalar(first + s)) for first in firsts]
+            pairs = [(share, value) for share in shares for value in line]
+            return [total + share * x for total, (share, x) in zip(totals, pairs, strict=True)]
 
-        totals = code.fold_all(length, 1, vectors * [code.constant(0.0)], add)
-        for total, offset in zip(totals, offsets, strict=True):
-            out.store(o + offset, total * code.broadcast(factor))
+        totals = code.fold_all(length, 1, queries * vectors * [code.constant(0.0)], add)
+        for q in range(queries):
+            factor = code.broadcast(factors.scalar(number + q))
+            for offset, total in zip(offsets, totals[q * vectors :], strict=False):
+                out.store(o + stride * q + offset, total * factor)
 
     return generated(types.void)(write)
 
 
-weigh_sixteen, weigh_thirty_two, weigh_sixty_four = _weigh(1), _weigh(2), _weigh(4)
+QUERIES = 4 if has_avx512() else 1
+"""Queries of the same keys that are computed together: their sums are in the registers."""
+
+score_one, score_several = _score(1), _score(QUERIES)
+weigh_sixteen, weigh_thirty_two, weigh_sixty_four = _weigh(1, 1), _weigh(1, 2), _weigh(1, 4)
+weigh_sixteen_of_several = _weigh(QUERIES, 1)
+weigh_thirty_two_of_several = _weigh(QUERIES, 2)
+weigh_sixty_four_of_several = _weigh(QUERIES, 4)
 
 
 @generated(types.void)

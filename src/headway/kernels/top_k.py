@@ -45,7 +45,8 @@ def sharpen(
     If there are more than `most`, the margin is halved until there are not. x: (R, d_model).
     weight: (V, d_model). logits: (R, V), computed from rounded weights.
     """
-    size = logits.shape[1]
+    size, d_model = logits.shape[1], x.shape[1]
+    whole = d_model - d_model % LANES
     group = _group_of(size, 1)
     tail, maxima = np.empty(_BLOCK, np.float32), np.empty(_num_maxima(size, group), np.float32)
     marks, ids = np.empty(_blocks_of(size), np.uint64), np.empty(most, np.int64)
@@ -60,10 +61,20 @@ def sharpen(
             count = _above(logits, i, best - near, tail, marks, ids)
         for k in range(count):
             v = ids[k]
-            total = np.float32(0.0)
-            for c in range(x.shape[1]):
+            total = _dot(x, i * d_model, weight, v * d_model, whole) if whole else np.float32(0.0)
+            for c in range(whole, d_model):
                 total += x[i, c] * weight[v, c]
             logits[i, v] = total + bias[v]
+
+
+@generated(types.float32)
+def _dot(code: Code, x: FlatArray, i: Value, y: FlatArray, j: Value, length: Value) -> Value:
+    """Sum the products of x[i:] and y[j:], `length` of each, a multiple of 16."""
+
+    def add(index: Value, total: Value) -> Value:
+        return total + x.load(i + index) * y.load(j + index)
+
+    return code.sum(code.fold(length, LANES, code.constant(0.0), add))
 
 
 @compiled

@@ -40,15 +40,25 @@ def test_each_row_attends_to_the_memory_of_its_slot(
     heads: int, d_k: int, d_v: int, dtype: type
 ) -> None:
     keys, values = torch.randn(5, 41, heads * d_k), torch.randn(5, 41, heads * d_v)
-    slots, q = np.array([0, 0, 2, 4, 4, 1]), 3 * torch.randn(6, heads * d_k)
+    # Four rows of a slot are computed together, fewer one after the other.
+    slots = np.array([0, 0, 2, 4, 4, 4, 4, 4, 1, 3, 3, 3, 3])
+    q = 3 * torch.randn(len(slots), heads * d_k)
     lengths = np.array(LENGTHS)
     for slot, length in enumerate(lengths):  # what lies beyond a sentence never shows
         keys[slot, length:] = values[slot, length:] = torch.nan
-    out = np.full((6, heads * d_v), np.nan, np.float32)
+    out = np.full((len(slots), heads * d_v), np.nan, np.float32)
 
     k, v = kept(keys, dtype), kept(values, dtype)
     attend = attention.attend_at(k, v, heads)
     attention.attend_to_memory(q.numpy(), slots, lengths, k, v, attend, heads, out)
+
+    alone = np.empty_like(out)
+    for row in range(len(slots)):
+        part = slice(row, row + 1)
+        attention.attend_to_memory(
+            q[part].numpy(), slots[part], lengths, k, v, attend, heads, alone[part]
+        )
+    np.testing.assert_array_equal(out, alone)
 
     for row, slot in enumerate(slots):
         k, v = (as_kept(part[slot, : lengths[slot]], dtype) for part in (keys, values))
