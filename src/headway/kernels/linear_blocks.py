@@ -40,6 +40,9 @@ _ROWS = 6  # rows that are multiplied with a block at a time, at most
 # Bytes of the blocks that some rows are multiplied with before the next rows are: they stay in the
 # L2 cache, and each write to a row of y is as long as possible.
 _TOGETHER = 2**16
+# Outputs are written to the rows of y at once. On processors without AVX-512 this would delay the
+# next loads, so there the outputs of a block are copied after it (benchmarks/log/104, 105).
+_DIRECT = has_avx512()
 _LINE = 16  # words of a cache line
 _LINES = OUTPUTS // _LINE  # of an input's weights in a block
 _FLOATS, _INTS = ir.VectorType(FLOAT, _LANES), ir.VectorType(INT, _LANES)
@@ -99,10 +102,7 @@ def multiply_blocks(
     size = weight.shape[1] * OUTPUTS
     floor = np.float32(0.0) if relu else np.float32(-np.inf)
     share = OUTPUTS // numbers_of_a_word(y)  # of a row of y
-    # Vectors that go to several rows of y one after the other would delay the next loads, above all
-    # on processors without AVX-512 (benchmarks/log/104).
-    sums = np.empty((_ROWS, OUTPUTS), np.float32)
-    line = np.empty(share, y.dtype)
+    spare = np.empty((_ROWS, share), y.dtype)
     together = max(_TOGETHER // (4 * size), 1)
     for begin in range(first_block, last_block, together):
         end = min(begin + together, last_block)
@@ -116,8 +116,15 @@ def multiply_blocks(
                 ahead = at  # already in the cache
                 if count > _ROWS and group < _LINES:
                     ahead = at + together * size + group * _LINE
+                first = block * share
+                is_whole = first + share <= width
+                direct = _DIRECT and is_whole
+                place, stride = (row * width + first, width) if direct else (0, share)
                 # Not in a function: a call with this many arrays takes as long as a row.
-                inputs = x, row, weight, at, weight.shape[1], ahead, row_steps, zeros, floor, sums
+                inputs = (
+                    x, row, weight, at, weight.shape[1], ahead, row_steps, zeros, floor,
+                    y, spare, direct, place, stride,
+                )  # fmt: skip
                 if rows == 6:
                     _multiply_six(*inputs)
                 elif rows == 5:
@@ -130,24 +137,20 @@ def multiply_blocks(
                     _multiply_two(*inputs)
                 else:
                     _multiply_one(*inputs)
-                first = block * share
-                for i in range(rows):
-                    if first + share <= width:
-                        _copy_line(sums, i * OUTPUTS, y, (row + i) * width + first)
+                for i in range(0 if direct else rows):
+                    if is_whole:
+                        _copy_line(spare, i * share, y, (row + i) * width + first)
                     else:
-                        _copy_line(sums, i * OUTPUTS, line, 0)
                         for o in range(first, width):
-                            y[row + i, o] = line[o - first]
+                            y[row + i, o] = spare[i, o - first]
 
 
 @generated(types.void)
-def _copy_line(code: Code, sums: FlatArray, begin: Value, y: FlatArray, place: Value) -> None:
-    """Copy the outputs of a block; a slice of y would count references."""
-    pairs = y.kind.dtype == types.uint32
-    for v in range(_VECTORS):
-        vector = sums.read(begin + _LANES * v, _FLOATS)
-        vector = code.to_bfloat16(vector) if pairs else vector
-        y.store(place + (_LANES * v // 2 if pairs else _LANES * v), vector)
+def _copy_line(code: Code, spare: FlatArray, begin: Value, y: FlatArray, place: Value) -> None:
+    """Copy a row's outputs of a block; a slice of y would count references."""
+    words = OUTPUTS // 2 if y.kind.dtype == types.uint32 else OUTPUTS
+    for word in range(0, words, _LANES):
+        y.store(place + word, spare.read(begin + word, _INTS))
 
 
 AddProducts = Callable[[Code, Value, Sequence[Value], Sequence[Value]], Value]
@@ -202,8 +205,15 @@ def _write_product(rows: int) -> Any:
         row_steps: FlatArray,
         zeros: FlatArray,
         floor: Value,
-        out: FlatArray,
+        y: FlatArray,
+        spare: FlatArray,
+        direct: Value,
+        place: Value,
+        stride: Value,
     ) -> None:
+        pointer = code.builder.select(direct.llvm, y.pointer, spare.pointer)
+        out = FlatArray(code.builder, y.kind, pointer)
+        in_pairs = y.kind.dtype == types.uint32
         kind = weight.kind.dtype
         bytes_ = kind == types.int32
         if x.kind.dtype != kind:
@@ -252,8 +262,10 @@ def _write_product(rows: int) -> Any:
                     for total, step, bias in scales
                 ]
             for v, total in enumerate(outputs):
-                place = code.constant((i * _VECTORS + v) * _LANES, WORD)
-                out.store(place, code.larger(floors, total))
+                vector, offset = code.larger(floors, total), _LANES * v
+                if in_pairs:
+                    vector, offset = code.to_bfloat16(vector), offset // 2
+                out.store(place + stride * i + offset, vector)
 
     return generated(types.void)(write)
 
