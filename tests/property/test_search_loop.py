@@ -172,7 +172,7 @@ def test_more_rows_than_have_their_logits_computed_together(
     [
         SearchOptions(4, 1, 2, length_form="plain"),
         SearchOptions(2, 8, length_form="plain"),
-        SearchOptions(2, min_length=True, no_repeat_ngram=np.int32(2)),  # type: ignore[arg-type]
+        SearchOptions(2, min_length=np.int64(1), no_repeat_ngram=np.int32(2)),  # type: ignore[arg-type]
         SearchOptions(9, 0.0, 9),  # more candidates than pieces
     ],
 )

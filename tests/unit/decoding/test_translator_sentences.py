@@ -205,10 +205,10 @@ def test_a_glossary_is_for_the_sentence_that_has_the_term(translator: TextTransl
         ),
         ("I go.", {"glossary": "a"}, "glossary is of type str"),
         # A dict would be taken for its keys.
-        ("I go.", {"terms": {"go": "cat"}}, r"terms is a dict.*glossary="),
-        ("I go.", {"terms": [{"go": "cat"}]}, r"A list of terms is a dict.*glossary="),
-        ("I go.", {"prefix": {"go": "cat"}}, "prefix is a dict"),
-        ("I go.", {"banned": {"go": "cat"}}, "banned is a dict"),
+        ("I go.", {"terms": {"go": "cat"}}, r"terms is of type dict.*glossary="),
+        ("I go.", {"terms": [{"go": "cat"}]}, r"A list of terms is of type dict.*glossary="),
+        ("I go.", {"prefix": {"go": "cat"}}, "prefix is of type dict"),
+        ("I go.", {"banned": {"go": "cat"}}, "banned is of type dict"),
     ],
 )
 def test_wishes_that_cannot_be_placed_are_refused(
