@@ -107,6 +107,7 @@ def serve(
     trust_code: TrustCode = False,
 ) -> None:
     """Translate for programs, and show models in a browser; Ctrl-C ends it."""
+    from headway.runtime.signals import let_hang_up_end_at_once
     from headway.service.rate import parse_rate
     from headway.service.running import serve as run
     from headway.service.settings import MEGABYTE, Settings
@@ -131,6 +132,7 @@ def serve(
     chosen = models or [_demo()]
     for model in chosen:
         remark_on_weights(model, quiet)
+    let_hang_up_end_at_once()  # a KeyboardInterrupt in the server's event loop would be logged
     run(
         chosen,
         host=host,

@@ -115,6 +115,13 @@ def interrupted_by_termination() -> Iterator[None]:
             signal.raise_signal(received[0])
 
 
+def let_hang_up_end_at_once() -> None:
+    """Let a hang-up end the process at once, as by default; one that is ignored stays so."""
+    if _HANG_UP is None or not _in_main_thread() or signal.getsignal(_HANG_UP) == signal.SIG_IGN:
+        return
+    signal.signal(_HANG_UP, signal.SIG_DFL)
+
+
 def _in_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 

@@ -43,6 +43,22 @@ def test_it_prints_its_address_and_answers_there(bundle_path: Path) -> None:
     assert (server.returncode, *rest) == (0, "", "")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
+def test_a_hang_up_ends_it_at_once_and_quietly(bundle_path: Path) -> None:
+    command = [sys.executable, "-m", "headway", "serve", str(bundle_path), "--port", "0"]
+    with subprocess.Popen(
+        [*command, "--device", "cpu"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        try:
+            assert server.stdout is not None
+            assert server.stdout.readline().startswith("http://127.0.0.1:")
+            server.send_signal(signal.SIGHUP)
+            rest = server.communicate(timeout=60)
+        finally:
+            server.kill()
+    assert (server.returncode, *rest) == (-signal.SIGHUP, "", "")
+
+
 SLOW = """
 import threading
 import time
