@@ -184,6 +184,10 @@ def _models(
             f"There is a glossary, but {len(paths)} models.",
             "Serve the model of the glossary alone.",
         )
+    if settings.glossary is not None:
+        from headway.decoding.glossary import Glossary
+
+        Glossary.read(settings.glossary)  # a fault shows here, before the address is told
     arguments = ["--device", device, *(["--trust-code"] if trust_code else [])]
     if settings.glossary is not None:
         arguments += ["--glossary", str(settings.glossary)]

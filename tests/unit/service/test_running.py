@@ -25,7 +25,7 @@ from headway.cli.serve import serve as command
 from headway.config.decoding import DecodingConfig
 from headway.config.model import Architecture
 from headway.data.tokenizer import train_tokenizer
-from headway.errors import BundleError, ConfigError
+from headway.errors import BundleError, ConfigError, DataError
 from headway.model.transformer import Transformer
 from headway.service.rate import Rate
 from headway.service.running import serve
@@ -302,6 +302,20 @@ def test_a_model_of_unknown_languages_needs_names_for_them(tmp_path: Path) -> No
 def test_a_missing_bundle_is_said_before_the_server_answers(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="There is no bundle"):
         serve([tmp_path / "none"], port=0, explorer=False, languages=["ko-en"])
+
+
+def test_a_glossary_that_cannot_be_read_is_told_before_the_address(
+    bundle_path: Path, tmp_path: Path
+) -> None:
+    told: list[str] = []
+    glossary = tmp_path / "terms.tsv"
+    settings = Settings(glossary=glossary)
+    with pytest.raises(DataError, match=r"terms\.tsv"):
+        serve([bundle_path], port=0, explorer=False, settings=settings, ready=told.append)
+    glossary.write_text("나\n", encoding="utf-8")
+    with pytest.raises(DataError, match="line 1"):
+        serve([bundle_path], port=0, explorer=False, settings=settings, ready=told.append)
+    assert not told
 
 
 def test_a_glossary_needs_one_model(bundle_path: Path, tmp_path: Path) -> None:
