@@ -43,9 +43,20 @@ def test_it_prints_its_address_and_answers_there(bundle_path: Path) -> None:
     assert (server.returncode, *rest) == (0, "", "")
 
 
+# The tests themselves may run under nohup, whose children ignore a hang-up.
+NOT_UNDER_NOHUP = """
+import signal
+
+from headway.cli.app import main
+
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+main()
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals of this kind")
 def test_a_hang_up_ends_it_at_once_and_quietly(bundle_path: Path) -> None:
-    command = [sys.executable, "-m", "headway", "serve", str(bundle_path), "--port", "0"]
+    command = [sys.executable, "-c", NOT_UNDER_NOHUP, "serve", str(bundle_path), "--port", "0"]
     with subprocess.Popen(
         [*command, "--device", "cpu"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as server:

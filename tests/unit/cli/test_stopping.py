@@ -97,6 +97,7 @@ from importlib import import_module
 from headway.cli.app import main
 
 number = int(sys.argv.pop())
+signal.signal(number, signal.SIG_DFL)  # under nohup a hang-up would be ignored
 
 def end(*given, **named):
     signal.raise_signal(number)
