@@ -30,7 +30,7 @@ from os import PathLike
 from pathlib import Path
 from typing import ParamSpec, Self, TypeVar
 
-_LISTED = 24  # names that an error lists
+from headway.counted import listed
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -129,8 +129,7 @@ def suggest(given: object, known: Iterable[str], listing: str = "") -> str:
     if near:
         sentence = "Did you mean " + " or ".join(f"'{name}'" for name in near) + "?"
     else:
-        more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
-        sentence = f"Known: {', '.join(names[:_LISTED])}{more}." if names else ""
+        sentence = f"Known: {listed(names)}." if names else ""
     return f"{sentence} {listing}".strip()
 
 

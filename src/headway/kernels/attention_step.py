@@ -17,11 +17,9 @@ from headway.kernels.attention_vectors import (
     score_several,
     soften,
     weigh_sixteen,
-    weigh_sixteen_of_several,
     weigh_sixty_four,
     weigh_sixty_four_of_several,
     weigh_thirty_two,
-    weigh_thirty_two_of_several,
 )
 from headway.kernels.codegen.bfloat16 import read, write
 from headway.kernels.codegen.calls import Form, call_at, form
@@ -124,17 +122,11 @@ def _attend_in_vectors(
         c, end = h * d_v, (h + 1) * d_v
         while c < end:
             size = 64 if end - c >= 64 else 32 if end - c >= 32 else 16
-            if queries == QUERIES:
-                inputs = (
+            if queries == QUERIES and size == 64:
+                weigh_sixty_four_of_several(
                     weights, h * room, step, places, length, values, value_width, c, factors, 0,
                     out, i * value_width + c,
                 )  # fmt: skip
-                if size == 64:
-                    weigh_sixty_four_of_several(*inputs)
-                elif size == 32:
-                    weigh_thirty_two_of_several(*inputs)
-                else:
-                    weigh_sixteen_of_several(*inputs)
             else:
                 for q in range(queries):
                     inputs = (

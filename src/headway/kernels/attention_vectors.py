@@ -124,8 +124,6 @@ QUERIES = 4 if has_avx512() else 1
 
 score_one, score_several = _score(1), _score(QUERIES)
 weigh_sixteen, weigh_thirty_two, weigh_sixty_four = _weigh(1, 1), _weigh(1, 2), _weigh(1, 4)
-weigh_sixteen_of_several = _weigh(QUERIES, 1)
-weigh_thirty_two_of_several = _weigh(QUERIES, 2)
 weigh_sixty_four_of_several = _weigh(QUERIES, 4)
 
 

@@ -211,6 +211,7 @@ def test_what_a_client_that_is_gone_asked_for_is_given_up(tmp_path: Any) -> None
         body = b"q=a&source=ko&target=en"
         messages = iter([{"type": "http.request", "body": body, "more_body": False}])
         gone = asyncio.Event()
+        statuses: list[int] = []
 
         async def receive() -> Any:
             for message in messages:
@@ -219,7 +220,8 @@ def test_what_a_client_that_is_gone_asked_for_is_given_up(tmp_path: Any) -> None
             return {"type": "http.disconnect"}
 
         async def send(message: Any) -> None:
-            pass
+            if message["type"] == "http.response.start":
+                statuses.append(message["status"])
 
         headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/x-www-form-urlencoded")]
         scope = {
@@ -231,7 +233,7 @@ def test_what_a_client_that_is_gone_asked_for_is_given_up(tmp_path: Any) -> None
         await _until(lambda: bool(served.started[0].asked))
         gone.set()
         await asked
-        assert served.started[0].given_up == 1
+        assert (served.started[0].given_up, statuses) == (1, [499])  # the deadline would be 504
         await served.service.close()
 
     asyncio.run(run())
